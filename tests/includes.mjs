@@ -59,7 +59,7 @@ const FOLDERS = {
     insights: ['core', 'ledger'],
     integrations: ['core', 'ledger', 'secrets', 'triggers'],
     ledger: ['core'],
-    nodes: [],
+    nodes: ['filters'],
     operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'integrations', 'ledger', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
     payloads: ['core', 'secrets'],
     preferences: ['core', 'contacts', 'subscriptions'],
@@ -86,6 +86,7 @@ const GENERATED = {
     'catalogue/job_types.h': ['jobs'],
     'catalogue/insights.h': ['engine'],
     'catalogue/integrations.h': ['engine', 'api', 'http'],
+    'catalogue/nodes.h': ['engine'],
   },
   sql: ['engine', 'api', 'sender', 'stepper', 'jobs', 'main', 'db'],
 };

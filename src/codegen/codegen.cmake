@@ -12,9 +12,9 @@ target_include_directories(posthorn-catalogue PRIVATE src)
 target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
 
 file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
-set(catalogue_names error_codes insights integrations job_types jobs operations policies tools texts mcp_texts)
+set(catalogue_names error_codes insights integrations job_types jobs nodes operations policies tools texts mcp_texts)
 list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
-set(catalogue_header_names error_codes insights integrations job_types jobs operations plans policies texts mcp_texts)
+set(catalogue_header_names error_codes insights integrations job_types jobs nodes operations plans policies texts mcp_texts)
 list(TRANSFORM catalogue_header_names REPLACE "(.+)" "${generated}/catalogue/\\1.h" OUTPUT_VARIABLE catalogue_headers)
 add_custom_command(
     OUTPUT ${catalogue_sources} ${catalogue_headers}

@@ -8,8 +8,10 @@
 
 enum advisory_lock {
     ADVISORY_LOCK_MIGRATION = 730579261,
-    ADVISORY_LOCK_DEFAULTS = 730579262,    /* the first organization and its brand are made */
-    ADVISORY_LOCK_ALLOWANCE = 730579263,   /* key: organization; the allowance is compared with a send */
-    ADVISORY_LOCK_PARTITIONS = 730579264,  /* make_months, drain_month and drop_months, functions of the database */
-    ADVISORY_LOCK_DOMAIN_NAME = 730579265, /* key: name; a sending domain is verified */
+    ADVISORY_LOCK_DEFAULTS = 730579262,     /* the first organization and its brand are made */
+    ADVISORY_LOCK_ALLOWANCE = 730579263,    /* key: organization; the allowance is compared with a send */
+    ADVISORY_LOCK_PARTITIONS = 730579264,   /* make_months, drain_month and drop_months, functions of the database */
+    ADVISORY_LOCK_DOMAIN_NAME = 730579265,  /* key: name; a sending domain is verified */
+    ADVISORY_LOCK_RUN_EVENTS = 730579266,   /* key: brand and address; a run begins to wait for an event, or the event comes */
+    ADVISORY_LOCK_RUN_MESSAGES = 730579267, /* key: message of a run; a run begins to wait for it, or its recipient acts */
 };

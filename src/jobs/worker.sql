@@ -133,11 +133,13 @@ select pg_notify('posthorn_jobs', :id);
 -- name: job_wake_pools :exec
 select pg_notify('posthorn_work', '');
 
--- Whether anything is queued, scheduled, running or being sent, or a hit waits for its judgement.
+-- Whether anything is queued, scheduled, running or being sent, a hit waits for its judgement, or a run of an automation for the time
+-- of its next step.
 -- name: job_any_open :one
 -- columns: open boolean
 select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running')
-       or exists (select 1 from hits where actor is null);
+       or exists (select 1 from hits where actor is null)
+       or exists (select 1 from automation_runs where due_at is not null and not is_held and status = 'running');
 
 -- Deletes settled jobs that are older than a day.
 -- name: job_forget_settled :exec

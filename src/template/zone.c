@@ -127,3 +127,18 @@ int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s)
     size_t type = from > 0 ? zone->kinds[from - 1] : 0;
     return read_big_endian(zone->types + type * ZONE_TYPE_BYTES, 4);
 }
+
+/* The offsets of the days around a local time are those before and after a change. */
+int64_t template_zone_time_us(const struct template_zone *zone, int64_t local_us, enum template_zone_choice choice)
+{
+    static const int64_t second_us = 1000 * 1000;
+    static const int64_t day_us = 86400 * second_us;
+    int64_t before = template_zone_offset_s(zone, (local_us - day_us) / second_us) * second_us;
+    int64_t after = template_zone_offset_s(zone, (local_us + day_us) / second_us) * second_us;
+    bool is_before = template_zone_offset_s(zone, (local_us - before) / second_us) * second_us == before;
+    bool is_after = template_zone_offset_s(zone, (local_us - after) / second_us) * second_us == after;
+    bool is_twice = is_before && is_after;
+    if (is_twice && choice == ZONE_SECOND)
+        return local_us - after;
+    return local_us - (is_before || !is_after ? before : after);
+}

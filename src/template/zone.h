@@ -21,3 +21,8 @@ const struct template_zone *template_zone_parse(struct arena *arena, struct byte
 
 /* Seconds east of UTC at a time in seconds since 1970. 0 for NULL. */
 int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s) PURE;
+
+/* The time at which clocks of the zone show `local_us` (microseconds since 1970, as if it were UTC). A local time that a change of
+ * the clock leaves out is moved by the change. Of one that occurs twice, the first is taken, or the second. */
+enum template_zone_choice { ZONE_FIRST, ZONE_SECOND };
+int64_t template_zone_time_us(const struct template_zone *zone, int64_t local_us, enum template_zone_choice choice) PURE;

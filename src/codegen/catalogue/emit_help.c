@@ -102,6 +102,9 @@ static const char *topic_text(const struct catalogue *all, const json_t *topic)
     if (strcmp(append, "prices") == 0) {
         return text("%s\n%s", page, price_list(all));
     }
+    if (strcmp(append, "nodes") == 0) {
+        return text("%s%s", page, node_list(all));
+    }
     return text("%s\n%s", page, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
 }
 

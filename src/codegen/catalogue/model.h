@@ -98,6 +98,8 @@ struct catalogue {
     json_t *resources; /* name → schema */
     json_t *integrations;
     json_t *insights; /* detectors of findings */
+    json_t *nodes;       /* types of nodes of automations */
+    json_t *node_shapes; /* name → shape that their configs share */
     json_t *rule_file;    /* schemas/rules.json: areas, and rules in their order */
     json_t *rules;        /* id → rule of the contract (R-…), or decision on an open detail (D-…, A-…) */
     json_t *mcp;
@@ -148,6 +150,7 @@ void lint_policies(const struct catalogue *all) NONNULL(1);
 void lint_operations(const struct catalogue *all) NONNULL(1);
 void lint_integrations(const struct catalogue *all) NONNULL(1);
 void lint_insights(const struct catalogue *all) NONNULL(1);
+void lint_nodes(const struct catalogue *all) NONNULL(1);
 void lint_resources(const struct catalogue *all) NONNULL(1);
 void lint_jobs(const struct catalogue *all) NONNULL(1);
 void lint_tools(const struct catalogue *all) NONNULL(1);
@@ -209,6 +212,15 @@ void emit_integrations(const struct catalogue *all, const char *folder) NONNULL(
 
 void emit_insights(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_insight_docs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+
+/* ---- emit_nodes.c, node_shapes.c ---- */
+
+void emit_nodes(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_node_docs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+
+/* Adds the shape of all configs to the resources. */
+void add_node_resource(struct catalogue *all) NONNULL(1);
+
 void emit_operations_header(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_jobs(const struct catalogue *all, const char *folder) NONNULL(1, 2);

@@ -137,6 +137,31 @@ static void read_resources(struct catalogue *all)
     }
 }
 
+/* Types of nodes are in the order of their names. */
+static void read_nodes(struct catalogue *all)
+{
+    const char *names[MAX_FILES];
+    size_t count = list_folder(all, "schemas/nodes", names);
+    all->nodes = keep(json_array());
+    all->node_shapes = keep(json_object());
+    for (size_t i = 0; i < count; i++) {
+        if (!ends_with_json(names[i])) {
+            continue;
+        }
+        json_t *file = read_json(all, text("schemas/nodes/%s", names[i]), JSON_OBJECT);
+        if (strcmp(names[i], "shared.json") == 0) {
+            all->node_shapes = file;
+        } else {
+            json_array_append(all->nodes, file);
+        }
+        const char *type = member_text(file, "type");
+        if (strcmp(names[i], "shared.json") != 0 && (type == NULL || strcmp(type, without_json(names[i])) != 0)) {
+            problem(text("schemas/nodes/%s", names[i]), "type must be the name of the file");
+        }
+    }
+    add_node_resource(all);
+}
+
 const struct op_decl *find_op(const struct catalogue *all, const char *id)
 {
     for (size_t i = 0; i < all->op_count; i++) {
@@ -286,6 +311,7 @@ void read_catalogue(struct catalogue *all, const char *root)
     read_jobs(all, read_json(all, "schemas/jobs.json", JSON_ARRAY));
     read_operations(all);
     read_resources(all);
+    read_nodes(all);
     read_tools(all);
     all->mcp = read_json(all, "tools/mcp.json", JSON_OBJECT);
     all->topics = read_json(all, "tools/topics.json", JSON_ARRAY);

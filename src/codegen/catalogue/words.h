@@ -36,6 +36,9 @@ const char *price_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *rate_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *error_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 
+/* The types of nodes of automations and the forms of their configs, as Markdown. */
+const char *node_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
+
 /* True for a write that may be part of a group commit. */
 bool is_single_write(const struct op_decl *op) NONNULL(1);
 

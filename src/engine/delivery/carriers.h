@@ -5,6 +5,10 @@
  * no list. Callers see each message as a send of its own (automation_sends).
  *
  * All functions run in the open transaction of the work.
+ *
+ * Locks: automation_sends, automation_runs, the allowance, the usage of the
+ * organization, automation_carriers, trigger_payloads. The usage and the carrier
+ * stay locked until the commit, so append late in the transaction.
  */
 #pragma once
 
@@ -43,11 +47,18 @@ struct carrier_message {
 };
 
 /* Appends messages: recipients, automation_sends, one range, the allowance. Locks the carrier until the commit; carriers are to be
- * appended to in the order of their ids. `ret_ids` are ids of automation_sends in the order of the messages. `ret_has_room` false:
- * the plan's allowance has no room, and nothing was appended. */
+ * appended to in the order of their ids. A run appends once for each visit; a second time is an INTERNAL_ERROR. `ret_ids` are ids
+ * of automation_sends in the order of the messages. `ret_has_room` false: the plan's allowance has no room, and nothing was
+ * appended. */
 MUST_CHECK bool carrier_append(const struct work *work, int64_t carrier_id, const char *node_id, int64_t automation_id,
                                const struct carrier_message *messages, size_t count, bool *ret_has_room, struct int_list *ret_ids,
                                struct error *err) NONNULL(1, 3, 5, 7, 8, 9);
+
+/* Keeps the results and the engagement of these messages as they are until the commit. A transaction that lets runs wait for
+ * messages (automation_runs.waits_message) calls this before the statement that reads what happened to them. The transaction that
+ * records a result, an open or a click locks the message first, and wakes the runs that wait for it then: so no wake is lost
+ * between them. */
+MUST_CHECK bool carriers_hold_messages(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);
 
 /* Wakes the senders behind the commit. */
 MUST_CHECK bool carriers_notify(const struct work *work, struct error *err) NONNULL(1, 2);

@@ -101,9 +101,14 @@ static const char *click_url(const struct work *work, const char *domain)
     return arena_printf(work->arena, "%.*sclick.%s%s", (int)(host - url), url, domain, host + strcspn(host, ":/"));
 }
 
+bool delivery_is_tracked(const struct work *work, const char *message_class)
+{
+    return text_equal(message_class, "marketing") && !work->engine->tracking_off && work->engine->public_url != NULL;
+}
+
 const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send)
 {
-    if (!text_equal(send->message_class, "marketing") || work->engine->tracking_off)
+    if (!delivery_is_tracked(work, send->message_class))
         return NULL;
     return send->has_click_host ? click_url(work, send->domain) : work->engine->public_url;
 }

@@ -27,6 +27,9 @@ enum {
 
 /* ---- Beginning ---- */
 
+/* Whether the messages of this class report opens and clicks. */
+bool delivery_is_tracked(const struct work *work, const char *message_class) NONNULL(1, 2);
+
 /* The base URL of the tracked links of a send; NULL: nothing is tracked. Transactional mail is not: its links often lead to the
  * reader's own data. */
 const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send) NONNULL(1, 2);

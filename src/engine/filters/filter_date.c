@@ -9,64 +9,51 @@
 
 #include "base/clock.h"
 
-/* One end of a range. */
-struct edge {
-    bool set;
-    struct filter_moment moment;
-    int instant_days;   /* if the moment is a day: the instant is the start of the day plus so many days */
-    int64_t instant_us; /* if the moment is a time: the instant is the time plus so much */
-    int day_days;       /* the day is the moment's day plus so many days */
-};
-
-struct range {
-    struct edge from;
-    struct edge to; /* exclusive in a range of times */
-    bool times_only;
-};
-
-static struct range single_range(const struct filter_moment *moment)
+static struct filter_range single_range(const struct filter_moment *moment)
 {
-    return (struct range){
+    return (struct filter_range){
         .from = { true, *moment, 0, 0, 0 },
         .to = { true, *moment, 1, US_PER_MS, 0 },
         .times_only = !moment->is_day, /* a day never equals an instant */
     };
 }
 
-static struct filter_moment current_moment(const struct work *work)
+static struct filter_moment moment_at(int64_t time_us)
 {
-    return (struct filter_moment){ .time_us = work->now_us - work->now_us % US_PER_MS };
+    return (struct filter_moment){ .time_us = time_us - time_us % US_PER_MS };
 }
 
-static bool relative_range(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
-                           struct range *ret_range, struct error *err)
+static bool relative_range(const struct filter_condition *condition, struct arena *arena, enum filter_verb verb, int64_t now_us,
+                           struct filter_range *ret_range, struct error *err)
 {
     int64_t days;
-    struct filter_moment now = current_moment(compiler->scope->work);
-    if (!filter_value_days(condition, compiler->sql->arena, &days, err))
+    struct filter_moment now = moment_at(now_us);
+    if (!filter_value_days(condition, arena, &days, err))
         return false;
     int64_t length_us = days * INT64_C(86400) * US_PER_S;
     if (verb == VERB_LAST_DAYS)
-        *ret_range = (struct range){ .from = { true, now, 0, -length_us, (int)-days }, .to = { true, now, 0, US_PER_MS, 0 } };
+        *ret_range =
+            (struct filter_range){ .from = { true, now, 0, -length_us, (int)-days }, .to = { true, now, 0, US_PER_MS, 0 } };
     else
-        *ret_range = (struct range){ .from = { true, now, 0, 0, 0 }, .to = { true, now, 0, length_us + US_PER_MS, (int)days } };
+        *ret_range =
+            (struct filter_range){ .from = { true, now, 0, 0, 0 }, .to = { true, now, 0, length_us + US_PER_MS, (int)days } };
     return true;
 }
 
-static bool condition_range(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
-                            struct range *ret_range, struct error *err)
+bool filter_date_range(const struct filter_condition *condition, struct arena *arena, enum filter_verb verb, int64_t now_us,
+                       struct filter_range *ret_range, struct error *err)
 {
     struct filter_moment moments[2] = { 0 };
     if (verb == VERB_LAST_DAYS || verb == VERB_NEXT_DAYS)
-        return relative_range(compiler, condition, verb, ret_range, err);
-    if (!filter_value_moments(condition, compiler->sql->arena, verb == VERB_BETWEEN ? 2 : 1, moments, err))
+        return relative_range(condition, arena, verb, now_us, ret_range, err);
+    if (!filter_value_moments(condition, arena, verb == VERB_BETWEEN ? 2 : 1, moments, err))
         return false;
     if (verb == VERB_BEFORE)
-        *ret_range = (struct range){ .to = { true, moments[0], 0, 0, -1 } };
+        *ret_range = (struct filter_range){ .to = { true, moments[0], 0, 0, -1 } };
     else if (verb == VERB_AFTER)
-        *ret_range = (struct range){ .from = { true, moments[0], 1, US_PER_MS, 1 } };
+        *ret_range = (struct filter_range){ .from = { true, moments[0], 1, US_PER_MS, 1 } };
     else if (verb == VERB_BETWEEN)
-        *ret_range = (struct range){ .from = { true, moments[0], 0, 0, 0 }, .to = { true, moments[1], 1, US_PER_MS, 0 } };
+        *ret_range = (struct filter_range){ .from = { true, moments[0], 0, 0, 0 }, .to = { true, moments[1], 1, US_PER_MS, 0 } };
     else
         *ret_range = single_range(&moments[0]);
     return true;
@@ -81,7 +68,7 @@ static void add_brand_zone_end(struct filter_compiler *compiler)
     search_sql_add(compiler->sql, ")");
 }
 
-static void add_instant(struct filter_compiler *compiler, const struct edge *edge)
+static void add_instant(struct filter_compiler *compiler, const struct filter_edge *edge)
 {
     struct search_sql *sql = compiler->sql;
     if (!edge->moment.is_day) {
@@ -96,7 +83,7 @@ static void add_instant(struct filter_compiler *compiler, const struct edge *edg
 }
 
 /* Custom fields store times as ISO 8601 in UTC with milliseconds, which sorts by time when sorted as text. */
-static void add_instant_text(struct filter_compiler *compiler, const struct edge *edge)
+static void add_instant_text(struct filter_compiler *compiler, const struct filter_edge *edge)
 {
     struct search_sql *sql = compiler->sql;
     if (!edge->moment.is_day) {
@@ -108,7 +95,7 @@ static void add_instant_text(struct filter_compiler *compiler, const struct edge
     search_sql_add(sql, " at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))");
 }
 
-static void add_day(struct filter_compiler *compiler, const struct edge *edge)
+static void add_day(struct filter_compiler *compiler, const struct filter_edge *edge)
 {
     struct search_sql *sql = compiler->sql;
     if (edge->moment.is_day) {
@@ -126,9 +113,9 @@ static void add_day(struct filter_compiler *compiler, const struct edge *edge)
 
 /* ---- Columns and custom fields ---- */
 
-typedef void add_edge(struct filter_compiler *compiler, const struct edge *edge);
+typedef void add_edge(struct filter_compiler *compiler, const struct filter_edge *edge);
 
-static void add_range(struct filter_compiler *compiler, const struct filter_condition *condition, const struct range *range,
+static void add_range(struct filter_compiler *compiler, const struct filter_condition *condition, const struct filter_range *range,
                       add_edge *add, const char *at_least, const char *below)
 {
     if (range->from.set) {
@@ -149,8 +136,8 @@ bool filter_compile_date(struct filter_compiler *compiler, const struct filter_c
                          struct error *err)
 {
     struct search_sql *sql = compiler->sql;
-    struct range range;
-    if (!condition_range(compiler, condition, verb, &range, err))
+    struct filter_range range;
+    if (!filter_date_range(condition, sql->arena, verb, compiler->scope->work->now_us, &range, err))
         return false;
     if (condition->subject == SUBJECT_COLUMN) {
         add_range(compiler, condition, &range, add_instant, " >= ", " < ");

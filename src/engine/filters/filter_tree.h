@@ -100,6 +100,9 @@ struct filter_operator {
     unsigned types; /* bits of enum filter_type */
 };
 
+/* The operator of this name, without regard to a type; NULL when there is none. */
+const struct filter_operator *filter_operator_named(const char *name) NONNULL(1) PURE;
+
 /* Finds the operator of a condition for its type. Errors: INVALID_REQUEST at the operator, with the supported operators. */
 MUST_CHECK bool filter_operator_find(const struct filter_condition *condition, struct arena *arena,
                                      const struct filter_operator **ret_operator, struct error *err) NONNULL(1, 2, 3, 4);
@@ -145,6 +148,31 @@ MUST_CHECK bool filter_value_moments(const struct filter_condition *condition, s
 
 /* Shifts a day by a number of days. A result outside the years 1 to 9999 gives the day itself. */
 struct filter_moment filter_day_shifted(const struct filter_moment *day, int days) NONNULL(1);
+
+/* Reads one date of a value. False when it is none. */
+bool filter_moment_read(const json_t *value, struct filter_moment *ret_moment) NONNULL(2);
+
+/* Reads one number of a value: a number, or a text with one. False when it is none. */
+bool filter_number_read(const json_t *value, double *ret_number) NONNULL(2);
+
+/* One end of a range of dates. */
+struct filter_edge {
+    bool set;
+    struct filter_moment moment;
+    int instant_days;   /* if the moment is a day: the instant is the start of the day plus so many days */
+    int64_t instant_us; /* if the moment is a time: the instant is the time plus so much */
+    int day_days;       /* the day is the moment's day plus so many days */
+};
+
+struct filter_range {
+    struct filter_edge from;
+    struct filter_edge to; /* exclusive in a range of times */
+    bool times_only;
+};
+
+/* The range that a condition on a date means. */
+MUST_CHECK bool filter_date_range(const struct filter_condition *condition, struct arena *arena, enum filter_verb verb,
+                                  int64_t now_us, struct filter_range *ret_range, struct error *err) NONNULL(1, 2, 5, 6);
 
 /* ---- Compiling ---- */
 

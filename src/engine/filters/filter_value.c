@@ -107,6 +107,14 @@ static bool suggest_operator(const struct filter_condition *condition, struct er
     return nearest != NULL && error_suggest(err, "Use %s.", nearest);
 }
 
+const struct filter_operator *filter_operator_named(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(operators); i++)
+        if (strcmp(operators[i].name, name) == 0)
+            return &operators[i];
+    return NULL;
+}
+
 bool filter_operator_find(const struct filter_condition *condition, struct arena *arena,
                           const struct filter_operator **ret_operator, struct error *err)
 {
@@ -254,7 +262,7 @@ bool filter_value_addresses(const struct filter_condition *condition, struct are
 
 /* ---- Numbers ---- */
 
-static bool parse_number_value(const json_t *value, double *ret_number)
+bool filter_number_read(const json_t *value, double *ret_number)
 {
     *ret_number = json_number_value(value);
     const char *text = json_string_value(value);
@@ -314,7 +322,7 @@ bool filter_value_numbers(const struct filter_condition *condition, struct arena
     for (size_t i = 0; i < count; i++) {
         double number;
         const json_t *value = json_array_get(list, i);
-        if (!parse_number_value(value, &number))
+        if (!filter_number_read(value, &number))
             return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i), "The value for this field must be %s.",
                         field_type_holds(FIELD_NUMBER));
         texts[i] = number_text(value, number, arena);
@@ -366,7 +374,7 @@ struct filter_moment filter_day_shifted(const struct filter_moment *day, int day
 }
 
 /* Parses a date like a custom field: a day, a time with a zone, or Unix seconds. */
-static bool parse_moment_value(const json_t *value, struct filter_moment *ret_moment)
+bool filter_moment_read(const json_t *value, struct filter_moment *ret_moment)
 {
     char midnight[FILTER_DAY_CHARS + sizeof("T00:00:00Z")];
     const char *text = json_string_value(value);
@@ -396,7 +404,7 @@ bool filter_value_moments(const struct filter_condition *condition, struct arena
     if (!wanted_values(condition, arena, wanted, needs[wanted], &list, err))
         return false;
     for (size_t i = 0; i < wanted; i++)
-        if (!parse_moment_value(json_array_get(list, i), &ret_moments[i]))
+        if (!filter_moment_read(json_array_get(list, i), &ret_moments[i]))
             return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i), "The value for this field must be %s.",
                         field_type_holds(FIELD_DATE));
     return wanted != 2 || ret_moments[0].is_day != ret_moments[1].is_day ||

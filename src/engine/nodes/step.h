@@ -71,7 +71,7 @@ struct step_out {
     const char *facts_json; /* an object: what decided, without values of a payload; a replay decides alike from it */
 };
 
-/* What a node must know. */
+/* What step_decide and step_exits must know at a node. A message needs more: the sender reads it. */
 struct step_needs {
     bool contact;
     bool payload;

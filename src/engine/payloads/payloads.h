@@ -3,12 +3,15 @@
  * runs of a fire, and erased when no run and no message can read it
  * (erase_payloads in the migrations). No answer, event or log line holds one.
  *
+ * The row is sealed for its brand and id, so a copy in another row does not open.
  * All functions run in the open transaction of the work, or read.
  */
 #pragma once
 
 #include "crypto/seal.h"
 #include "engine/core/work.h"
+
+#include <jansson.h>
 
 enum { PAYLOAD_MAX_BYTES = 64 * 1024, PAYLOAD_MAX_DEPTH = 16, PAYLOAD_MAX_KEYS = 500 };
 
@@ -22,5 +25,9 @@ MUST_CHECK bool payload_store(const struct work *work, const json_t *payload, co
 MUST_CHECK bool payload_open(const struct work *work, int64_t id, struct bytes sealed, bool is_for_mail, const json_t **ret_payload,
                              struct error *err) NONNULL(1, 5, 6);
 
-/* Erases those of these payloads that nothing reads any more. */
+/* The same with keys that secrets_opening has read, for many payloads. The key file is read once for all of them. */
+MUST_CHECK bool payload_open_with(const struct work *work, const struct seal_ring *ring, int64_t id, struct bytes sealed,
+                                  bool is_for_mail, const json_t **ret_payload, struct error *err) NONNULL(1, 2, 6, 7);
+
+/* Erases those of these payloads that nothing reads any more. Locks their rows, in the order of their ids. */
 MUST_CHECK bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);

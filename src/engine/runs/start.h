@@ -1,11 +1,14 @@
 /*
  * Starting runs: inserts runs of a version, set-based, in the open transaction
  * of the work. A fire starts one run for each automation that matches, a launch
- * one for each contact of an audience.
+ * one for each contact of an audience. The stepper does the first step of each run
+ * behind the commit.
  */
 #pragma once
 
 #include "engine/core/work.h"
+
+enum { RUN_STARTS_MAX = 5000 };
 
 /* A run to start. */
 struct run_start {
@@ -15,19 +18,27 @@ struct run_start {
     int64_t trigger_id;       /* 0: none */
     int64_t instance_id;      /* of the fire; 0: none */
     int64_t payload_id;       /* 0: none */
+    int64_t audience_run_id;  /* 0: none */
     int64_t contact_id;
     const char *email;
     const char *email_key;
 };
 
-/* Inserts the runs, counts them, writes their events, and wakes the steppers when the transaction commits. The ids are in the
- * order of the starts. One round trip. */
+/* Inserts the runs, writes their events, and wakes the steppers when the transaction commits. The ids are in the order of the
+ * starts (at most RUN_STARTS_MAX). A run is counted as started with its first step, so that fires of one automation do not wait for
+ * each other. The caller counts the recipients of a launch in audience_runs.open_runs, also those whose runs start later. One round
+ * trip. */
 MUST_CHECK bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids,
                            struct error *err) NONNULL(1, 2, 4, 5);
 
-/* Wakes the runs of this address that wait for an event of this trigger, in the transaction of the fire. */
+/* Wakes the runs of this address that wait for an event of this trigger, in the transaction of the fire. The row of the fire may be
+ * written before or after this call. */
 MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
     NONNULL(1, 3, 4);
+
+/* Wakes the runs that wait for engagement with these messages (automation_sends.id), in the transaction that records it. The rows
+ * of the engagement may be written before or after this call. */
+MUST_CHECK bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err) NONNULL(1, 3);
 
 /* Notifies the steppers behind the commit (channel posthorn_step). */
 MUST_CHECK bool runs_notify(const struct work *work, struct error *err) NONNULL(1, 2);

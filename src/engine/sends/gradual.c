@@ -59,21 +59,11 @@ static int64_t offset_us(const struct gradual_plan *plan, int64_t at_us)
     return template_zone_offset_s(plan->zone, at_us / US_PER_S) * US_PER_S;
 }
 
-/* The time that a clock of the zone shows as `local_us`. The offsets of the days around it are those before and after a change. */
-static int64_t time_of_local(const struct gradual_plan *plan, int64_t local_us)
-{
-    int64_t before = offset_us(plan, local_us - day_us);
-    int64_t after = offset_us(plan, local_us + day_us);
-    bool is_before = offset_us(plan, local_us - before) == before;
-    bool is_after = offset_us(plan, local_us - after) == after;
-    return local_us - (is_before || !is_after ? before : after);
-}
-
 int64_t gradual_slot_us(const struct gradual_plan *plan, int64_t anchor_us, int64_t slot)
 {
     if (slot == 0 || !plan->is_daily)
         return anchor_us + slot * interval_us(plan);
-    return time_of_local(plan, anchor_us + offset_us(plan, anchor_us) + slot * interval_us(plan));
+    return template_zone_time_us(plan->zone, anchor_us + offset_us(plan, anchor_us) + slot * interval_us(plan), ZONE_FIRST);
 }
 
 int64_t gradual_slot_after_us(const struct gradual_plan *plan, int64_t anchor_us, int64_t earliest_us)

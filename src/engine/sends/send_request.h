@@ -1,6 +1,6 @@
 /*
- * Send request: validation of the caller's arguments, shared by campaigns and
- * test messages. Private to the sends module.
+ * Send request: validation of the caller's arguments, shared by campaigns, test
+ * messages and the mail of automations (engine/delivery/carriers.h).
  */
 #pragma once
 

@@ -33,6 +33,20 @@ select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose
   join brands b on b.id = d.brand_id
  where d.brand_id = :brand_id and d.id = :id and d.deleted_at is null;
 
+-- The domain of mail that names none: the first verified sending domain of the brand, or else its sandbox.
+-- name: send_domain_default :one
+-- row: send_domain
+-- params: brand_id bigint
+-- columns: id bigint, brand_id bigint, name text, is_sandbox boolean, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null, has_relay boolean
+select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name),
+       d.default_from_email, d.default_reply_to,
+       exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
+  from domains d
+  join brands b on b.id = d.brand_id
+ where d.brand_id = :brand_id and d.deleted_at is null and (d.kind = 'sandbox' or d.status = 'verified')
+ order by d.kind = 'sandbox', d.id
+ limit 1;
+
 -- The domain of a test message: the given one, of any brand of the organization, or the brand's sandbox.
 -- name: send_domain_for_test :one
 -- row: send_domain

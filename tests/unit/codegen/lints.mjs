@@ -49,6 +49,28 @@ function goodTree() {
         action: { label: 'Look', intent: 'look', prompt: 'Look at the things.' },
       },
     ],
+    'schemas/nodes/shared.json': {
+      span: {
+        description: 'A span.', required: ['number'],
+        properties: {
+          number: { type: 'integer', minimum: 1, maximum: 9, description: 'How many.' },
+          unit: { type: 'string', enum: ['days'], enumName: 'span_unit', description: 'Of what.' },
+        },
+      },
+    },
+    'schemas/nodes/pause.json': {
+      type: 'pause', summary: 'Pauses.', decides: 'It leads on.',
+      forms: [
+        {
+          name: 'span', title: 'pause', summary: 'For a span.', member: 'span', required: ['span'],
+          properties: { span: { shared: 'span', description: 'The span.' } },
+        },
+        {
+          name: 'day', title: 'pause until a day', summary: 'Until a day.', member: 'day', required: ['day'], branches: ['came', 'went'],
+          properties: { day: { type: 'string', minLength: 1, maxLength: 9, description: 'The day.' } },
+        },
+      ],
+    },
     'schemas/jobs.json': [
       {
         name: 'make_thing', summary: 'Makes a thing.', maxBytes: 1000,
@@ -171,7 +193,31 @@ function jobsInLines(tree) {
 }
 
 /** What is broken, how, and what the generator says of it. */
+const node = (tree) => tree['schemas/nodes/pause.json'];
+const spans = (tree) => tree['schemas/nodes/shared.json'].span.properties;
+const form = (tree, at) => node(tree).forms[at];
+const day = (tree) => form(tree, 1).properties.day;
+
 const broken = [
+  ['a node without the name of its file', (t) => (node(t).type = 'wait'), 'schemas/nodes/pause.json: type must be the name of the file'],
+  ['a misspelt member of a node', (t) => (node(t).payloads = true), 'pause.json: has the unknown member payloads'],
+  ['a node without forms', (t) => (node(t).forms = []), 'pause.json: has no forms'],
+  ['a form that nothing distinguishes', (t) => delete form(t, 1).member, 'pause.json: form 2: needs the member that distinguishes it'],
+  ['a form that requires what it lacks', (t) => (form(t, 0).required = ['spam']), 'form 1: requires spam'],
+  ['a form without properties', (t) => (form(t, 1).properties = {}), 'form 2: has no properties'],
+  ['an unbounded text of a node', (t) => delete day(t).maxLength, 'form 2: day: needs minLength and maxLength'],
+  ['an unbounded number of a node', (t) => delete spans(t).number.maximum, 'shared.json: span: number: needs minimum and maximum'],
+  ['a field of a node without a description', (t) => delete day(t).description, 'form 2: day: has no description'],
+  ['a field of a node of another type', (t) => (day(t).type = 'day'), 'form 2: day: is of a kind that cannot be decoded'],
+  ['a node with an id of an unknown kind', (t) => (day(t).format = 'id:day'), 'form 2: day: is an id of an unknown kind'],
+  ['a shape that is not shared', (t) => (form(t, 0).properties.span.shared = 'time'), 'form 1: span: refers to time'],
+  ['words without a name', (t) => delete spans(t).unit.enumName, 'span: unit: needs enum and enumName'],
+  [
+    'two meanings of the name of words',
+    (t) => (form(t, 1).properties.unit = { type: 'string', enum: ['hours'], enumName: 'span_unit', description: 'Of what.' }),
+    'gives span_unit other words',
+  ],
+  ['a member of two kinds', (t) => (form(t, 1).properties.span = { type: 'boolean', description: 'Span.' }), 'span has another kind in another form'],
   ['an error declared twice', (t) => t['schemas/errors.json'].push(t['schemas/errors.json'][0]), 'INVALID_REQUEST: declared twice'],
   ['an error of an unknown type', (t) => (t['schemas/errors.json'][0].type = 'bad'), 'type is not one of the eight'],
   ['an error without a suggestion', (t) => delete t['schemas/errors.json'][0].suggestion, 'has no suggestion'],

@@ -1,0 +1,83 @@
+-- The carrier of a node.
+-- name: carrier_find :one
+-- params: brand_id bigint, version_id bigint, node_id text
+-- columns: send_id bigint
+select send_id from automation_carriers where brand_id = :brand_id and version_id = :version_id and node_id = :node_id;
+
+-- The pinned version of a design. No row when the design was deleted.
+-- name: carrier_email :one
+-- params: brand_id bigint, email_id bigint, version_id bigint
+-- columns: version_id bigint
+select v.id
+  from emails e
+  join email_versions v on v.brand_id = e.brand_id and v.email_id = e.id and v.id = :version_id
+ where e.brand_id = :brand_id and e.id = :email_id and e.deleted_at is null;
+
+-- Makes the carrier of a node: a running send with statistics of zero. Waits for another transaction that makes it, and gives no row
+-- then.
+-- name: carrier_insert :one
+-- params: brand_id bigint, automation_id bigint, automation_version_id bigint, node_id text, message_class text, email_id bigint, email_version_id bigint, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, is_tracked boolean, now timestamptz
+-- columns: send_id bigint
+with carrier as (
+    insert into automation_carriers (brand_id, version_id, node_id, send_id, automation_id)
+    values (:brand_id, :automation_version_id, :node_id, nextval(pg_get_serial_sequence('sends', 'id')), :automation_id)
+        on conflict (brand_id, version_id, node_id) do nothing
+    returning brand_id, send_id
+), send as (
+    insert into sends (brand_id, id, kind, message_class, email_id, email_version_id, status, subject, subject_code, preview_text,
+                       html_code, from_address, sender_name, reply_to, domain_id, target, target_hash, is_tracked, is_carrier,
+                       started_at, created_at, updated_at) overriding system value
+    select brand_id, send_id, 'automation', :message_class, :email_id, :email_version_id, 'running', :subject, :subject_code,
+           :preview_text, :html_code, :from_address, :sender_name, :reply_to, :domain_id, 'inline', '', :is_tracked, true,
+           :now, :now, :now
+      from carrier
+    returning brand_id, id
+), stats as (
+    insert into send_stats (brand_id, send_id) select brand_id, id from send
+)
+select id from send;
+
+-- Appends messages to a carrier: the rows of its recipients and of the messages, and their ranges. The ids are in the order of the
+-- messages. The usage of the organization is counted, and locked, before the carrier is locked: a transaction that appends to several
+-- carriers would otherwise lock the usage between them.
+-- name: carrier_append :many
+-- params: organization_id bigint, brand_id bigint, carrier_id bigint, node_id text, automation_id bigint, range_size bigint, run_ids bigint[], visits bigint[], contact_ids bigint[], emails text[], keys text[], audience_run_ids bigint[], instance_ids bigint[], payload_ids bigint[], now timestamptz
+-- columns: id bigint
+with usage as (
+    insert into email_usage (organization_id, period_start, sent)
+    values (:organization_id, date_trunc('month', :now::timestamptz at time zone 'UTC')::date, cardinality(:run_ids::bigint[]))
+        on conflict (organization_id, period_start) do update set sent = email_usage.sent + excluded.sent
+    returning 1
+), carrier as (
+    update automation_carriers
+       set next_ordinal = next_ordinal + cardinality(:run_ids::bigint[])
+     where brand_id = :brand_id and send_id = :carrier_id and (select count(*) from usage) > 0
+    returning next_ordinal - cardinality(:run_ids::bigint[]) as first
+), messages as materialized (
+    select t.*, c.first + t.place - 1 as ordinal, nextval(pg_get_serial_sequence('sends', 'id')) as id
+      from carrier c
+     cross join unnest(:run_ids::bigint[], :visits::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[],
+                       :audience_run_ids::bigint[], :instance_ids::bigint[], :payload_ids::bigint[])
+           with ordinality as t (run_id, visit, contact_id, email, key, audience_run_id, instance_id, payload_id, place)
+     order by t.place
+), recipients as (
+    insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key, automation_send_id)
+    select :brand_id, :carrier_id, ordinal, nullif(contact_id, 0), email, key, id from messages
+), sends as (
+    insert into automation_sends (brand_id, id, carrier_id, ordinal, automation_id, run_id, visit, node_id, audience_run_id,
+                                  trigger_instance_id, payload_id, created_at)
+    select :brand_id, id, :carrier_id, ordinal, :automation_id, run_id, visit, :node_id, nullif(audience_run_id, 0),
+           nullif(instance_id, 0), nullif(payload_id, 0), :now
+      from messages
+), ranges as (
+    insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)
+    select :brand_id, :carrier_id, r.first, least(r.first + :range_size - 1, c.first + cardinality(:run_ids::bigint[]) - 1), r.first
+      from carrier c
+     cross join generate_series(c.first, c.first + cardinality(:run_ids::bigint[]) - 1, :range_size::bigint) as r (first)
+)
+select id from messages order by ordinal;
+
+-- Locks messages whose result or engagement a run may wait for.
+-- name: carrier_hold_messages :exec
+-- params: brand_id bigint, ids bigint[]
+select 1 from automation_sends where brand_id = :brand_id and id = any (:ids::bigint[]) order by id for share;

@@ -1,0 +1,117 @@
+#include "engine/payloads/payloads.h"
+
+#include "base/json_read.h"
+#include "crypto/key_file.h"
+#include "engine/secrets/secrets.h"
+#include "sql/payloads.h"
+
+#include <string.h>
+
+static const char sealed_as[] = "trigger payload";
+
+enum { PLAIN_MAX_BYTES = 1024 * 1024 }; /* a payload with the fallbacks of its contract */
+
+static const char *payload_identity(struct arena *arena, int64_t brand_id, int64_t id)
+{
+    return arena_printf(arena, "%lld/%lld", (long long)brand_id, (long long)id);
+}
+
+/* ---- Storing ---- */
+
+static struct bytes payload_plain(struct arena *arena, const json_t *payload, const json_t *fallbacks)
+{
+    char *text =
+        arena_printf(arena, "{\"payload\":%s,\"fallbacks\":%s}", json_canonical(arena, payload), json_canonical(arena, fallbacks));
+    return (struct bytes){ (const unsigned char *)text, strlen(text) };
+}
+
+static bool insert_payload(const struct work *work, const struct seal_ring *ring, int64_t id, struct bytes plain,
+                           int64_t *ret_count, struct error *err)
+{
+    unsigned char fingerprint[SEAL_FINGERPRINT_BYTES];
+    seal_ring_fingerprint(ring, fingerprint);
+    struct payload_insert_params params = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .sealed = seal(work->arena, ring, sealed_as, payload_identity(work->arena, work->brand_id, id), plain),
+        .key_id = seal_ring_newest(ring),
+        .fingerprint = { fingerprint, sizeof(fingerprint) },
+        .now = work->now_us,
+    };
+    return sql_payload_insert(work->conn, work->arena, &params, ret_count, err);
+}
+
+bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct bytes plain = payload_plain(secrets, payload, fallbacks);
+    struct payload_next_id_row *next;
+    struct seal_ring *ring;
+    int64_t stored = 0;
+    if (!key_file_read(secrets, work->engine->key_file, &ring, err) || !sql_payload_next_id(work->conn, work->arena, &next, err))
+        return false;
+    *ret_id = next->id;
+    if (ring != NULL && !insert_payload(work, ring, next->id, plain, &stored, err))
+        return false;
+    /* The key is new to the database, or is not the one that it knows. */
+    return stored > 0 || (secrets_sealing(work, secrets, &ring, err) && insert_payload(work, ring, next->id, plain, &stored, err));
+}
+
+/* ---- Opening ---- */
+
+/* Copies the members of `fallbacks` that `payload` lacks. Objects that both have are merged in the same way, as deep as the
+ * fallbacks of a contract are. */
+static void add_fallbacks(json_t *payload, const json_t *fallbacks)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (json_for_iteration(fallbacks), key, value) {
+        json_t *own = json_object_get(payload, key);
+        if (own == NULL)
+            json_object_set(payload, key, value);
+        else if (json_is_object(own) && json_is_object(value))
+            add_fallbacks(own, value);
+    }
+}
+
+static bool fail_damaged(const struct work *work, int64_t id, struct error *err)
+{
+    return fail(err, ERR_INTERNAL_ERROR, NULL, "A stored payload is damaged.") ||
+           error_because(err, "the payload %lld of brand %lld is no JSON object", (long long)id, (long long)work->brand_id);
+}
+
+bool payload_open_with(const struct work *work, const struct seal_ring *ring, int64_t id, struct bytes sealed, bool is_for_mail,
+                       const json_t **ret_payload, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    const struct json_bounds bounds = { .max_bytes = PLAIN_MAX_BYTES };
+    struct error ignored = { .code = ERR_NONE }; /* its message may quote the payload */
+    const json_t *plain;
+    struct bytes text;
+    if (!seal_open(secrets, ring, sealed_as, payload_identity(secrets, work->brand_id, id), sealed, &text, err))
+        return false;
+    if (!json_read(work->arena, (const char *)text.data, text.size, bounds, &plain, &ignored) ||
+        !json_is_object(json_object_get(plain, "payload")))
+        return fail_damaged(work, id, err);
+    if (is_for_mail)
+        add_fallbacks(json_object_get(plain, "payload"), json_object_get(plain, "fallbacks"));
+    *ret_payload = json_object_get(plain, "payload");
+    return true;
+}
+
+bool payload_open(const struct work *work, int64_t id, struct bytes sealed, bool is_for_mail, const json_t **ret_payload,
+                  struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    return secrets_opening(work, secrets, &ring, err) && payload_open_with(work, ring, id, sealed, is_for_mail, ret_payload, err);
+}
+
+/* ---- Erasing ---- */
+
+bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err)
+{
+    struct payload_erase_params params = { .brand_id = work->brand_id, .ids = ids };
+    struct payload_erase_row *ignored;
+    return ids.count == 0 || sql_payload_erase(work->conn, work->arena, &params, &ignored, err);
+}

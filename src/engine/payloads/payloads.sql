@@ -1,0 +1,18 @@
+-- The id of the next payload. A payload is sealed for its id.
+-- name: payload_next_id :one
+-- columns: id bigint
+select nextval(pg_get_serial_sequence('trigger_payloads', 'id'));
+
+-- Stores a payload, if the database knows the master key that sealed it by this fingerprint. No row otherwise.
+-- name: payload_insert :exec
+-- params: brand_id bigint, id bigint, sealed bytea, key_id integer, fingerprint bytea, now timestamptz
+insert into trigger_payloads (brand_id, id, sealed, created_at) overriding system value
+select :brand_id, :id, :sealed, :now
+  from sealing_keys k
+ where k.key_id = :key_id and k.fingerprint = :fingerprint;
+
+-- Deletes payloads that no open run and no open message reads.
+-- name: payload_erase :one
+-- params: brand_id bigint, ids bigint[]
+-- columns: erased bigint
+select erase_payloads(:brand_id, :ids::bigint[]);

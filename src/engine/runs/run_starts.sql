@@ -1,0 +1,63 @@
+-- Starts runs in the order of the lists, and writes their events. 0 stands for a missing id. A run of a paused automation or of an
+-- audience run that waits is held from the beginning.
+-- name: run_starts :many
+-- params: brand_id bigint, automation_ids bigint[], version_ids bigint[], nodes text[], trigger_ids bigint[], instance_ids bigint[], payload_ids bigint[], audience_run_ids bigint[], contact_ids bigint[], emails text[], keys text[], now timestamptz
+-- columns: id bigint
+with started as (
+    insert into automation_runs (brand_id, automation_id, version_id, trigger_id, trigger_instance_id, audience_run_id, payload_id,
+                                 contact_id, email, email_key, node_id, due_at, is_held, started_at)
+    select :brand_id, t.automation_id, t.version_id, nullif(t.trigger_id, 0), nullif(t.instance_id, 0), nullif(t.audience_run_id, 0),
+           nullif(t.payload_id, 0), nullif(t.contact_id, 0), t.email, t.key, t.node, :now,
+           coalesce(a.is_paused, false) or coalesce(l.status in ('scheduled', 'paused'), false), :now
+      from unnest(:automation_ids::bigint[], :version_ids::bigint[], :nodes::text[], :trigger_ids::bigint[], :instance_ids::bigint[],
+                  :payload_ids::bigint[], :audience_run_ids::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[])
+           with ordinality as t (automation_id, version_id, node, trigger_id, instance_id, payload_id, audience_run_id, contact_id,
+                                 email, key, place)
+      left join automations a on a.brand_id = :brand_id and a.id = t.automation_id
+      left join audience_runs l on l.brand_id = :brand_id and l.id = t.audience_run_id
+     order by t.place
+    returning id, automation_id, trigger_instance_id, audience_run_id, email, email_key, node_id
+), told as (
+    insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, automation_id, node_id,
+                        automation_run_id, audience_run_id, trigger_instance_id)
+    select :brand_id, :now, 'automation', 'started', email, email_key, automation_id, node_id, id, audience_run_id, trigger_instance_id
+      from started
+     order by id
+)
+select id from started order by id;
+
+-- Notifies the steppers behind the commit.
+-- name: run_notify :exec
+select pg_notify('posthorn_step', '');
+
+-- Keeps steppers from letting a run of this address begin to wait for an event, until the end of the transaction. A stepper tries
+-- the same lock (run_lock_addresses) and leaves the run for later when it fails. So an event either is there when the run begins to
+-- wait, or finds it waiting.
+-- name: run_lock_address :exec
+-- params: lock integer, brand_id bigint, email_key text
+select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || :email_key::text));
+
+-- Wakes the runs of an address that wait for an event of a trigger. A statement of its own, whose snapshot is younger than the lock.
+-- name: run_wake_by_event :exec
+-- params: brand_id bigint, trigger_id bigint, email_key text, now timestamptz
+update automation_runs
+   set due_at = :now
+ where brand_id = :brand_id and waits_trigger = :trigger_id and email_key = :email_key and status = 'running' and due_at is distinct from :now;
+
+-- Wakes the runs that wait for engagement with one of these messages.
+-- name: run_wake_by_messages :exec
+-- params: brand_id bigint, message_ids bigint[], now timestamptz
+update automation_runs r
+   set due_at = :now
+  from (select w.id
+          from automation_runs w
+         where w.brand_id = :brand_id and w.waits_message = any (:message_ids::bigint[]) and w.status = 'running'
+         order by w.id
+           for no key update) w
+ where r.brand_id = :brand_id and r.id = w.id;
+
+-- As run_lock_address, for messages.
+-- name: run_lock_messages :exec
+-- params: lock integer, message_ids bigint[]
+select pg_advisory_xact_lock_shared(:lock, hashint8(m.id))
+  from (select distinct id from unnest(:message_ids::bigint[]) as u (id) order by id) m;

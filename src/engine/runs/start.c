@@ -1,0 +1,124 @@
+#include "engine/runs/start.h"
+
+#include "db/advisory_locks.h"
+#include "sql/run_starts.h"
+
+/* The members of the runs, as the columns of the statement. */
+struct columns {
+    int64_t *automation_ids;
+    int64_t *version_ids;
+    const char **nodes;
+    int64_t *trigger_ids;
+    int64_t *instance_ids;
+    int64_t *payload_ids;
+    int64_t *audience_run_ids;
+    int64_t *contact_ids;
+    const char **emails;
+    const char **keys;
+};
+
+static struct columns make_columns(struct arena *arena, size_t count)
+{
+    return (struct columns){
+        .automation_ids = arena_array(arena, count, sizeof(int64_t)),
+        .version_ids = arena_array(arena, count, sizeof(int64_t)),
+        .nodes = arena_array(arena, count, sizeof(const char *)),
+        .trigger_ids = arena_array(arena, count, sizeof(int64_t)),
+        .instance_ids = arena_array(arena, count, sizeof(int64_t)),
+        .payload_ids = arena_array(arena, count, sizeof(int64_t)),
+        .audience_run_ids = arena_array(arena, count, sizeof(int64_t)),
+        .contact_ids = arena_array(arena, count, sizeof(int64_t)),
+        .emails = arena_array(arena, count, sizeof(const char *)),
+        .keys = arena_array(arena, count, sizeof(const char *)),
+    };
+}
+
+static void set_row(const struct columns *columns, size_t i, const struct run_start *start)
+{
+    columns->automation_ids[i] = start->automation_id;
+    columns->version_ids[i] = start->version_id;
+    columns->nodes[i] = start->trigger_node;
+    columns->trigger_ids[i] = start->trigger_id;
+    columns->instance_ids[i] = start->instance_id;
+    columns->payload_ids[i] = start->payload_id;
+    columns->audience_run_ids[i] = start->audience_run_id;
+    columns->contact_ids[i] = start->contact_id;
+    columns->emails[i] = start->email;
+    columns->keys[i] = start->email_key;
+}
+
+static struct run_starts_params params_of(const struct work *work, const struct run_start *starts, size_t count)
+{
+    struct columns columns = make_columns(work->arena, count);
+    for (size_t i = 0; i < count; i++)
+        set_row(&columns, i, &starts[i]);
+    return (struct run_starts_params){
+        .brand_id = work->brand_id,
+        .automation_ids = { columns.automation_ids, count },
+        .version_ids = { columns.version_ids, count },
+        .nodes = { columns.nodes, count },
+        .trigger_ids = { columns.trigger_ids, count },
+        .instance_ids = { columns.instance_ids, count },
+        .payload_ids = { columns.payload_ids, count },
+        .audience_run_ids = { columns.audience_run_ids, count },
+        .contact_ids = { columns.contact_ids, count },
+        .emails = { columns.emails, count },
+        .keys = { columns.keys, count },
+        .now = work->now_us,
+    };
+}
+
+bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids, struct error *err)
+{
+    *ret_ids = (struct int_list){ .count = 0 };
+    if (count == 0)
+        return true;
+    if (count > RUN_STARTS_MAX)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "Too many runs start at once.");
+    struct run_starts_params params = params_of(work, starts, count);
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t started = db_batch_add(batch, &run_starts_statement, &params);
+    db_batch_add(batch, &run_notify_statement, NULL);
+    if (!db_batch_run(batch, err))
+        return false;
+    const struct db_rows *rows = db_batch_rows(batch, started);
+    const struct run_starts_row *ids = rows->rows;
+    int64_t *items = arena_array(work->arena, rows->count, sizeof(*items));
+    for (size_t i = 0; i < rows->count; i++)
+        items[i] = ids[i].id;
+    *ret_ids = (struct int_list){ items, rows->count };
+    return true;
+}
+
+bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
+{
+    struct run_lock_address_params lock = { .lock = ADVISORY_LOCK_RUN_EVENTS, .brand_id = work->brand_id, .email_key = email_key };
+    struct run_wake_by_event_params wake = {
+        .brand_id = work->brand_id, .trigger_id = trigger_id, .email_key = email_key, .now = work->now_us
+    };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &run_lock_address_statement, &lock);
+    size_t woken = db_batch_add(batch, &run_wake_by_event_statement, &wake);
+    if (!db_batch_run(batch, err))
+        return false;
+    return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
+}
+
+bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err)
+{
+    if (message_ids.count == 0)
+        return true;
+    struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
+    struct run_wake_by_messages_params wake = { .brand_id = work->brand_id, .message_ids = message_ids, .now = work->now_us };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &run_lock_messages_statement, &lock);
+    size_t woken = db_batch_add(batch, &run_wake_by_messages_statement, &wake);
+    if (!db_batch_run(batch, err))
+        return false;
+    return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
+}
+
+bool runs_notify(const struct work *work, struct error *err)
+{
+    return sql_run_notify(work->conn, work->arena, NULL, err);
+}
