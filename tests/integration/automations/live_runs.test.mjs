@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { SqlSession, databaseUrl } from '../../lib/database.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { packagesOf } from '../../lib/packages.mjs';
-import { until } from '../../lib/processes.mjs';
+import { pause, until } from '../../lib/processes.mjs';
 import { Random } from '../../lib/random.mjs';
 import { interpret } from './interpreter.mjs';
 import { randomEngagement, randomGraph, randomPayload } from './random_graphs.mjs';
@@ -19,7 +19,8 @@ const { simpleParser } = packagesOf('third_party')('mailparser');
 const SEED = Number(process.env.AUTOMATION_SEED ?? 1);
 const GRAPHS = Number(process.env.AUTOMATION_GRAPHS ?? 25);
 const CONTACTS = 3; // of each graph
-const KILL_EVERY = 9; // points in time
+const KILL_EVERY = 5; // points in time
+const KILL_WITHIN_MS = 1200; // a stepper looks once a second
 const WAIT_MS = 60_000;
 const HOLD_S = 30; // longer than a hit is held before it is judged
 /** The service is later than the interpreter by the time that a point takes. Times of different points are hours apart. */
@@ -68,12 +69,17 @@ class Service {
     return Number(await this.database.value(`select count(*) from ${from}`));
   }
 
+  /** The moved time, which the database does not have. */
+  get now() {
+    return `timestamptz '${new Date(Date.now() + 1000 * this.clock.seconds).toISOString()}'`;
+  }
+
   /** Nothing is due: no step, no message, no judgement. */
   async settled() {
     await until('nothing is due', async () =>
-      (await this.count("automation_runs where status in ('queued', 'running') and due_at <= now()")) === 0 &&
+      (await this.count(`automation_runs where status in ('queued', 'running') and due_at <= ${this.now}`)) === 0 &&
       (await this.count('automation_sends m where not exists (select 1 from send_results r where r.brand_id = m.brand_id and r.send_id = m.carrier_id and r.ordinal = m.ordinal)')) === 0 &&
-      (await this.count(`hits where actor is null and occurred_at < now() - interval '${HOLD_S - 5} s'`)) === 0, WAIT_MS);
+      (await this.count(`hits where actor is null and occurred_at < ${this.now} - interval '${HOLD_S - 5} s'`)) === 0, WAIT_MS);
   }
 
   async readMails() {
@@ -160,7 +166,9 @@ test(`${GRAPHS} random automations do what an interpreter says (seed ${SEED})`, 
       for (const sent of expected[i].mails)
         for (const { type, afterS } of run.engagement[sent.nodeId])
           if (sent.at + afterS === at) {
-            await service.react(service.mails.get(`${run.email} g${run.index} ${sent.nodeId}`), type);
+            const mail = service.mails.get(`${run.email} g${run.index} ${sent.nodeId}`);
+            assert.ok(mail, `${run.email} has no mail of ${sent.nodeId} at ${at}: ${JSON.stringify({ ...expected[i], graph: run.graph })}`);
+            await service.react(mail, type);
             hasReacted = true;
           }
     if (hasReacted) {
@@ -169,10 +177,13 @@ test(`${GRAPHS} random automations do what an interpreter says (seed ${SEED})`, 
     }
     const times = runs.flatMap((run, i) => nextTimes(run, expected[i], at));
     if (times.length === 0) break;
-    if (points % KILL_EVERY === 0) await service.killAndStart();
     const next = Math.min(...times);
     service.clock.advance(next - at + LATE_S);
     at = next;
+    if (points % KILL_EVERY === 0) {
+      await pause(random.below(KILL_WITHIN_MS)); // in the middle of the steps and messages that are due now
+      await service.killAndStart();
+    }
   }
 
   await service.readMails();
