@@ -54,6 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
+    bool any_too;   /* ARG_JSON: any other JSON value is accepted too */
     bool own_names; /* ARG_JSON: it holds the names that its object does not have */
     bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */

@@ -114,6 +114,9 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
     }
+    if (member_true(param->schema, "anyToo")) {
+        put(out, ", .any_too = true");
+    }
     if (member_true(param->schema, "ownNames")) {
         put(out, ", .own_names = true");
     }
