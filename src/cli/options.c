@@ -156,6 +156,10 @@ static const struct option table[] = {
       "verification key of a new report source of SendGrid" },
     { "--return-path", NULL, OPTION_TEXT, offsetof(struct options, return_path), COMMAND_BOUNCE, "ADDRESS",
       "the address that the message was sent to (default: that of its header fields)" },
+    { "--to", NULL, OPTION_TEXT, offsetof(struct options, to), COMMAND_ADMIN, "VERSION",
+      "version to which automation move moves the open runs: its number or id" },
+    { "--dry-run", NULL, OPTION_SWITCH, offsetof(struct options, dry_run), COMMAND_ADMIN, NULL,
+      "automation move only counts the runs" },
     { "--unmatched", NULL, OPTION_SWITCH, offsetof(struct options, unmatched), COMMAND_ADMIN, NULL,
       "only the reports whose message is not known" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
@@ -323,7 +327,7 @@ static const char *hide_secret(struct arena *arena, char *argument, const char *
 static bool read_option_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
                              struct error *err)
 {
-    static_assert(ARRAY_COUNT(table) <= 64, "a bit for each flag");
+    static_assert(ARRAY_COUNT(table) <= OPTIONS_MAX, "a place for each flag");
     const char *argument = argv[*at];
     const char *value;
     const struct option *option = find_option(argument, &value);
@@ -334,12 +338,12 @@ static bool read_option_flag(struct arena *arena, enum command_bit command, int 
             return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a value.", option->flag);
         value = argv[++*at];
     }
-    uint64_t bit = UINT64_C(1) << (option - table);
+    bool *is_given = &options->is_given[option - table];
     if (option->type == OPTION_SECRET)
         value = hide_secret(arena, argv[*at], value);
-    if (option->type == OPTION_TEXTS && (options->given & bit) != 0)
+    if (option->type == OPTION_TEXTS && *is_given)
         value = arena_printf(arena, "%s,%s", *(const char **)option_target(options, option), value);
-    options->given |= bit;
+    *is_given = true;
     return set_option(options, option, value, option->flag, err);
 }
 

@@ -24,6 +24,8 @@ enum command_bit {
     COMMAND_BOUNCE = 1 << 12,
 };
 
+enum { OPTIONS_MAX = 128 }; /* flags in the table */
+
 struct options {
     const char *data_dir;
     const char *database_url;
@@ -87,8 +89,10 @@ struct options {
     const char *lmtp;        /* listening address; NULL: none */
     const char *return_path; /* of a report on standard input; NULL: not given */
     bool unmatched;
-    const char *words[8]; /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
-    uint64_t given;       /* bits of the given flags in the table; other values come from the environment or are defaults */
+    const char *to;
+    bool dry_run;
+    const char *words[8];       /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
+    bool is_given[OPTIONS_MAX]; /* by the place of the flag in the table; other values come from the environment or are defaults */
     bool help;
 };
 
