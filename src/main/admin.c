@@ -41,6 +41,7 @@ static const char usage[] =
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
+    "  automation move ID --to VERSION [--dry-run]\n"
     "  reports [--unmatched]";
 
 /* ---- org, brand ---- */
@@ -398,6 +399,7 @@ static const struct {
     { "bounce-rule", "add", admin_bounce_rule_add, 2 },
     { "bounce-rule", "list", admin_bounce_rule_list, 0 },
     { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },
+    { "automation", "move", admin_automation_move, 1 },
     { "suppression", "list", admin_suppression_list, 1 },
     { "suppression", "add", admin_suppression_add, 1 },
     { "suppression", "release", admin_suppression_release, 1 },

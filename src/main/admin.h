@@ -78,6 +78,9 @@ bool admin_bounce_rule_add(struct admin *admin, struct error *err);
 bool admin_bounce_rule_list(struct admin *admin, struct error *err);
 bool admin_bounce_rule_remove(struct admin *admin, struct error *err);
 
+/* Automations (admin_automations.c). */
+bool admin_automation_move(struct admin *admin, struct error *err);
+
 /* Public subscription groups (admin_groups.c). */
 bool admin_group_public(struct admin *admin, struct error *err);
 bool admin_group_private(struct admin *admin, struct error *err);

@@ -8,9 +8,9 @@ export async function seedAutomation(place, waitDays = 0) {
   const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
   const { triggerEventId } = await place.rest('POST', '/v1/automations/triggers', { title: 'Order placed', payloadSchema });
   const domainId = await place.sandboxDomain();
-  const nodes = [{ id: 'start', type: 'trigger', config: { triggerEventId } }];
-  if (waitDays > 0) nodes.push({ id: 'wait', type: 'wait', config: { value: waitDays, unit: 'day' } });
-  nodes.push({ id: 'email', type: 'sendEmail', config: { emailId, emailVersionId, domainId } });
+  const nodes = [{ id: 'start', type: 'trigger', config: { mode: 'event', triggerEventId } }];
+  if (waitDays > 0) nodes.push({ id: 'wait', type: 'wait', config: { duration: waitDays, unit: 'days' } });
+  nodes.push({ id: 'email', type: 'sendEmail', config: { emailId, emailVersionId, domainId, subject: 'Thanks' } });
   const connections = nodes.slice(1).map(({ id }, i) => ({ from: nodes[i].id, to: id }));
   const { automationId } = await place.rest('POST', '/v1/automations', { name: 'Thanks', nodes, connections });
   await place.rest('PATCH', `/v1/automations/${automationId}`, { published: true });

@@ -12,11 +12,13 @@ static bool erase_payloads(const struct work *work, struct int_list ids, struct 
 
 bool runs_cancel(const struct work *work, struct runs_to_cancel which, int64_t *ret_canceled, struct error *err)
 {
+    struct int_list one = { .items = &which.run_id, .count = 1 };
     struct runs_cancel_params params = {
         .brand_id = work->brand_id,
         .automation_id = which.automation_id,
         .audience_run_id = which.audience_run_id,
-        .run_id = which.run_id,
+        .run_ids = which.run_id != 0 ? one : which.run_ids,
+        .reason = which.reason,
         .now = work->now_us,
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);

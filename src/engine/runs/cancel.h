@@ -9,11 +9,13 @@
 
 #include "engine/core/work.h"
 
-/* The runs to cancel. Exactly one member is set; the others are 0. */
+/* The runs to cancel. Exactly one of the ids and the list is set. */
 struct runs_to_cancel {
     int64_t automation_id;   /* all runs, and all launches that have not ended */
     int64_t audience_run_id; /* the runs of a launch, and the launch */
     int64_t run_id;
+    struct int_list run_ids;
+    const char *reason; /* kept with the runs; NULL: none */
 };
 
 /* Cancels the open ones of these runs. `ret_canceled` is their number; runs that have ended stay as they are. Two round trips. */

@@ -1,14 +1,15 @@
--- Cancels open runs: one run, those of an audience run, or those of an automation (0: not named). The parts lock in this order, as the
+-- Cancels open runs: listed ones, those of an audience run, or those of an automation (0: not named). The parts lock in this order, as the
 -- stepper does: automation_runs, automation_steps, audience_runs, automation_counts. A run is counted as started with its first step,
 -- so one that is canceled before is counted here. Messages that were handed over stay. `payload_ids` are of these runs; the caller
 -- erases those that nothing reads any more. The three ways to name runs are apart, so that each has the plan of its index.
 -- name: runs_cancel :one
--- params: brand_id bigint, automation_id bigint, audience_run_id bigint, run_id bigint, now timestamptz
+-- params: brand_id bigint, automation_id bigint, audience_run_id bigint, run_ids bigint[], reason text null, now timestamptz
 -- columns: canceled bigint, payload_ids bigint[]
-with one_run as materialized (
+with listed_runs as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :run_id > 0 and r.brand_id = :brand_id and r.id = :run_id and r.status in ('queued', 'running')
+     where r.brand_id = :brand_id and r.id = any (:run_ids::bigint[]) and r.status in ('queued', 'running')
+     order by r.id
        for no key update
 ), runs_of_launch as materialized (
     select r.id, r.payload_id
@@ -24,11 +25,11 @@ with one_run as materialized (
      order by r.id
        for no key update
 ), open_runs as materialized (
-    select * from one_run union all select * from runs_of_launch union all select * from runs_of_automation
+    select * from listed_runs union all select * from runs_of_launch union all select * from runs_of_automation
 ), ended as (
     update automation_runs r
        set status = 'canceled', completed_at = :now, due_at = null, waits_message = null, waits_trigger = null, payload_id = null,
-           is_held = false
+           is_held = false, error = coalesce(:reason, r.error)
       from open_runs o
      where r.brand_id = :brand_id and r.id = o.id
     returning r.id, r.automation_id, r.audience_run_id, r.trigger_instance_id, r.email, r.email_key, r.node_id, r.visit, r.mode
@@ -49,10 +50,10 @@ with one_run as materialized (
            completed_at = case when n.is_stopped or (l.open_runs <= n.ended and l.status in ('queued', 'running', 'paused'))
                                then :now else l.completed_at end
       from (select w.id, w.is_stopped, coalesce(c.ended, 0) as ended
-              from (select q.id, q.status in ('scheduled', 'queued', 'running', 'paused') and :run_id = 0 as is_stopped
+              from (select q.id, q.status in ('scheduled', 'queued', 'running', 'paused') and cardinality(:run_ids::bigint[]) = 0 as is_stopped
                       from audience_runs q
                      where q.brand_id = :brand_id
-                       and ((:run_id = 0 and :audience_run_id = 0 and q.automation_id = :automation_id)
+                       and ((cardinality(:run_ids::bigint[]) = 0 and :audience_run_id = 0 and q.automation_id = :automation_id)
                             or q.id = :audience_run_id
                             or q.id in (select audience_run_id from ended))
                        and (select count(*) from steps) >= 0

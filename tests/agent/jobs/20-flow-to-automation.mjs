@@ -39,10 +39,10 @@ export default {
 
 /** Trigger, then each design with a day before the next. */
 function graphOf(triggerEventId, designs, domainId) {
-  const nodes = [{ id: 'start', type: 'trigger', config: { triggerEventId } }];
-  for (const [i, { emailId, emailVersionId }] of designs.entries()) {
-    if (i > 0) nodes.push({ id: `wait${i}`, type: 'wait', config: { value: 1, unit: 'day' } });
-    nodes.push({ id: `email${i}`, type: 'sendEmail', config: { emailId, emailVersionId, domainId } });
+  const nodes = [{ id: 'start', type: 'trigger', config: { mode: 'event', triggerEventId } }];
+  for (const [i, { emailId, emailVersionId, title }] of designs.entries()) {
+    if (i > 0) nodes.push({ id: `wait${i}`, type: 'wait', config: { duration: 1, unit: 'days' } });
+    nodes.push({ id: `email${i}`, type: 'sendEmail', config: { emailId, emailVersionId, domainId, subject: title } });
   }
   return { nodes, connections: nodes.slice(1).map(({ id }, i) => ({ from: nodes[i].id, to: id })) };
 }
