@@ -119,11 +119,10 @@ test('a process that is killed at a write of a stepping transaction has done all
   await assertOnce(mailing, sink, addresses);
 });
 
-/** Two workers on a database of their own; the second has a folder of its own. */
+/** Two workers on the database of the installation. */
 function startWorkers(installation) {
-  const children = ['first', 'second'].map((name) => spawn(BINARY, ['worker'], {
-    env: { ...installation.environment, POSTHORN_DATA: join(installation.folder, name) }, stdio: 'ignore', cwd: installation.folder,
-  }));
+  const start = () => spawn(BINARY, ['worker'], { env: installation.environment, stdio: 'ignore', cwd: installation.folder });
+  const children = [start(), start()];
   const ended = children.map((child) => new Promise((resolve) => child.once('exit', resolve)));
   return { children, stop: () => { children.forEach((child) => kill(child.pid, 'SIGTERM')); return Promise.all(ended); } };
 }
