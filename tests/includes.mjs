@@ -47,7 +47,7 @@ const FOLDERS = {
     brands: ['core'],
     compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],
-    contracts: ['core'],
+    contracts: ['core', 'payloads'],
     delivery: ['core', 'compose', 'domains', 'payloads', 'secrets', 'sends', 'suppressions'],
     domains: ['core', 'secrets'],
     events: ['core'],

@@ -54,6 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
+    bool any_too;   /* ARG_JSON: any other JSON value, of any size, is accepted too */
     bool own_names; /* ARG_JSON: it holds the names that its object does not have */
     bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
@@ -200,6 +201,9 @@ struct operation {
     bool built;
     bool open;                         /* the contract leaves details open */
     bool idempotent_key;               /* honours Idempotency-Key */
+    bool key_in_body;                  /* and the member idempotencyKey of its body, when there is no other key */
+    int replay_status;                 /* of an idempotent replay; 0: that of the stored answer */
+    const char *replay_json;           /* members that a replay has in place of the stored ones, object text; NULL: none */
     bool unaudited;                    /* a public write that needs no audit row */
     bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */

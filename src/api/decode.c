@@ -307,11 +307,11 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
 static bool decode_json(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     json_type found = value != NULL ? json_typeof(value) : JSON_NULL;
-    bool accepted = found == field->json_type || (field->list_too && found == JSON_ARRAY);
+    bool accepted = found == field->json_type || (field->list_too && found == JSON_ARRAY) || field->any_too;
     if (!accepted)
         return refuse_type(field, field->json_type == JSON_ARRAY ? "a list" : "an object", err);
     size_t size = found == JSON_ARRAY ? json_array_size(value) : json_object_size(value);
-    if (!check_list_size(field, size, err))
+    if (!field->any_too && !check_list_size(field, size, err)) /* the engine judges any value, and so its size */
         return false;
     *(const json_t **)out = value;
     return true;

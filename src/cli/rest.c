@@ -75,7 +75,9 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
 {
     const struct operation *op = arguments->op;
     bool has_key = op->idempotent_key && strcmp(op->method, "POST") == 0;
-    const char *key = has_key && rest->idempotency_key == NULL ? api_request_id(arena) : rest->idempotency_key;
+    const char *own = op->key_in_body ? json_get_text(arguments->body, "idempotencyKey") : NULL;
+    bool makes_key = has_key && rest->idempotency_key == NULL && own == NULL;
+    const char *key = makes_key ? api_request_id(arena) : rest->idempotency_key;
     /* A blank key would give a header without a value. libcurl does not send it, so a retry would have no key. */
     if (key != NULL && key[strspn(key, " \t")] == '\0')
         return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key must have 1 to 100 characters.");

@@ -57,6 +57,7 @@ static struct call_state *begin_call(struct api *api, struct call *call)
     state->started_us = clock_monotonic_us();
     call->state = state;
     call->op = choose_operation(call);
+    dispatch_take_body_key(call);
     call->credit_cost = -1;
     call->rate = limits_unlimited(call->op->policy, clock_now_us());
     call->error = (struct error){ .code = ERR_NONE };
@@ -117,6 +118,7 @@ static void read_and_submit(struct api *api, struct call_state *state, struct db
     call->read_input(call);
     state->must_read = false;
     call->op = choose_operation(call);
+    dispatch_take_body_key(call);
     call->rate = limits_unlimited(call->op->policy, clock_now_us());
     submit_begun(api, state);
 }

@@ -126,6 +126,9 @@ MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *aren
 /* Refuses an empty or too long idempotency key, also on reads, where it has no effect. Errors: INVALID_REQUEST. */
 MUST_CHECK bool dispatch_check_key(const struct call *call, struct error *err) NONNULL(1, 2);
 
+/* Takes the idempotency key from the body, if the operation declares it there and the call has no other. */
+void dispatch_take_body_key(struct call *call) NONNULL(1);
+
 /* True when the call has an idempotency key and its operation honours it. */
 bool dispatch_has_key(const struct call *call) NONNULL(1) PURE;
 

@@ -9,14 +9,18 @@
 
 enum { IDEMPOTENCY_KEY_MAX_CHARS = 100 };
 
+static const char key_member[] = "idempotencyKey";
+
 /* The fingerprint is a hash of operation, brand and arguments as canonical JSON. It does not depend on where an argument was
- * placed. */
+ * placed. A key in the body is no argument (D-132). */
 static void make_fingerprint(struct call_state *state, struct arena *arena)
 {
     const struct call *call = state->call;
     json_auto_t *all = json_object(); /* its references keep the input alive, so it is not kept */
     if (json_is_object(call->input.body))
         json_object_update(all, json_for_iteration(call->input.body));
+    if (call->op->key_in_body)
+        json_object_del(all, key_member);
     const struct name_value_list lists[] = { call->input.path, call->input.query };
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
         for (size_t j = 0; j < lists[i].count; j++) {
@@ -28,6 +32,12 @@ static void make_fingerprint(struct call_state *state, struct arena *arena)
         }
     const char *text = arena_printf(arena, "%s\n%lld\n%s", call->op->id, (long long)state->brand_id, json_canonical(arena, all));
     sha256(text, strlen(text), state->fingerprint);
+}
+
+void dispatch_take_body_key(struct call *call)
+{
+    if (call->idempotency_key == NULL && call->op->key_in_body && json_is_object(call->input.body))
+        call->idempotency_key = json_get_text(call->input.body, key_member);
 }
 
 bool dispatch_has_key(const struct call *call)

@@ -6,15 +6,37 @@
 #include "api/dispatch/dispatch.h"
 
 #include "base/guard.h"
+#include "base/json_read.h"
 
 #include <string.h>
 
 enum { WRITE_TRIES = 4 };
 
-static bool answer_replay(struct call_state *state, const struct ledger_replay *replay)
+/* The stored answer in the form that the operation declares for a replay. Members keep their order. */
+static bool in_replay_form(struct call *call, const char *body, const char **ret_body, struct error *err)
 {
-    dispatch_answer_stored(state->call, replay->status, replay->body, replay->credit_cost);
-    state->call->replayed = true;
+    const struct operation *op = call->op;
+    struct json_bounds bounds = { .max_bytes = strlen(body) };
+    const json_t *stored;
+    const json_t *members;
+    if (!json_read(call->arena, body, strlen(body), bounds, &stored, err) ||
+        !json_read(call->arena, op->replay_json, strlen(op->replay_json),
+                   (struct json_bounds){ .max_bytes = strlen(op->replay_json) }, &members, err))
+        return false;
+    json_object_update(json_for_iteration(stored), json_for_iteration(members));
+    *ret_body = json_compact(call->arena, stored);
+    return true;
+}
+
+static bool answer_replay(struct call_state *state, const struct ledger_replay *replay, struct error *err)
+{
+    struct call *call = state->call;
+    const char *body = replay->body;
+    if (call->op->replay_json != NULL && !in_replay_form(call, body, &body, err))
+        return false;
+    int status = call->op->replay_status != 0 ? call->op->replay_status : replay->status;
+    dispatch_answer_stored(call, status, body, replay->credit_cost);
+    call->replayed = true;
     return true;
 }
 
@@ -80,7 +102,7 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
         if (!ledger_claim(&ctx->work, &state->entry, &claim, &replay, err))
             return false;
         if (claim == LEDGER_REPLAY)
-            return answer_replay(state, &replay);
+            return answer_replay(state, &replay, err);
         if (claim == LEDGER_JOIN)
             return park_on_job(api, state, &tx, replay.job_id, ret_parked, err);
     }

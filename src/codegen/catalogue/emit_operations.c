@@ -114,6 +114,9 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
     }
+    if (member_true(param->schema, "anyToo")) {
+        put(out, ", .any_too = true");
+    }
     if (member_true(param->schema, "ownNames")) {
         put(out, ", .own_names = true");
     }
@@ -305,6 +308,22 @@ static void put_limits(struct output *out, const struct catalogue *all, const st
         member_number(op->json, "maxBodyBytes", member_number(all->policies, "bodyBytes", 0)));
 }
 
+static void put_replay(struct output *out, const struct op_decl *op)
+{
+    if (find_param(op, "idempotencyKey") != NULL) {
+        put(out, "      .key_in_body = true,\n");
+    }
+    const json_t *replay = json_object_get(op->json, "replay");
+    if (replay == NULL) {
+        return;
+    }
+    char *set = json_dumps(json_object_get(replay, "set"), JSON_COMPACT);
+    put(out, "      .replay_status = %.0f, .replay_json = ", member_number(replay, "status", 0));
+    put_c_string(out, set);
+    put(out, ",\n");
+    free(set);
+}
+
 static void put_operation_row(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
@@ -326,6 +345,7 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
     put(out, "      .organization_key = %s, .idempotent_key = %s, .open = %s,\n",
         true_or_false(member_true(json, "organizationKey")), true_or_false(member_true(json, "idempotencyKey")),
         true_or_false(json_array_size(json_object_get(json, "open")) > 0));
+    put_replay(out, op);
     if (member_text(json, "confirmation") != NULL) {
         put(out, "      .asks_confirmation = true,\n");
     }

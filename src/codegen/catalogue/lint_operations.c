@@ -178,6 +178,39 @@ static void lint_also_and_example(const struct catalogue *all, const struct op_d
     }
 }
 
+/* An answer that is stored for replays, and the status and members that a replay shows in their place. */
+static void lint_replay(const struct op_decl *op)
+{
+    static const char *const known[] = { "status=i", "set=o", NULL };
+    json_t *replay = json_object_get(op->json, "replay");
+    const char *mode = member_text(op->json, "mode");
+    if (replay == NULL) {
+        return;
+    }
+    lint_members(replay, known, op->where);
+    if (member_number(replay, "status", 0) != member_number(json_object_get(op->json, "also"), "status", 0)) {
+        problem(op->where, "replay must have the status of also");
+    }
+    if (json_object_size(json_object_get(replay, "set")) == 0) {
+        problem(op->where, "replay sets no member of the answer");
+    }
+    if (!member_true(op->json, "idempotencyKey") || mode == NULL || strcmp(mode, "write") != 0) {
+        problem(op->where, "replay needs a write that honours an idempotency key");
+    }
+}
+
+/* The key may also come in the body; it has the bounds of the header there. */
+static void lint_body_key(const struct op_decl *op)
+{
+    const struct param *key = find_param(op, "idempotencyKey");
+    if (key == NULL) {
+        return;
+    }
+    if (key->kind != PARAM_TEXT || key->place != PLACE_BODY || key->required || !member_true(op->json, "idempotencyKey")) {
+        problem(key->where, "must be an optional text of the body of an operation that honours a key");
+    }
+}
+
 /* The preview of a confirmation is a resource. A job cannot ask for a confirmation. */
 static void lint_confirmation(const struct catalogue *all, const struct op_decl *op)
 {
@@ -313,6 +346,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "unaudited=b",
         "waits=b",
         "also=o",
+        "replay=o",
         "example=o",
         "job=s",
         NULL,
@@ -332,6 +366,8 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_result(all, op);
     lint_shapes(all, op->params, op->param_count);
     lint_also_and_example(all, op);
+    lint_replay(op);
+    lint_body_key(op);
     lint_consistency(op);
     lint_confirmation(all, op);
     lint_job_name(all, op);

@@ -169,7 +169,8 @@ void lint_param(const struct param *param)
         "type=s",          "description=s", "enum=t",       "enumName=s",  "structName=s", "format=s",   "default=snb",
         "minimum=n",       "maximum=n",     "minLength=i",  "maxLength=i", "minItems=i",   "maxItems=i", "minProperties=i",
         "maxProperties=i", "items=o",       "properties=o", "required=t",  "nullable=b",   "single=b",   "free=b",
-        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b", NULL,
+        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b",
+        "anyToo=b",        NULL,
     };
     lint_members(param->schema, known, param->where);
     if (member_text(param->schema, "type") == NULL) {

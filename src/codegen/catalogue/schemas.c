@@ -85,6 +85,9 @@ static json_t *free_schema(const struct param *param, bool for_tool)
     if (!for_tool && member_true(param->schema, "listToo")) {
         json_object_set_new(value, "type", json_pack("[s, s]", "object", "array"));
     }
+    if (!for_tool && member_true(param->schema, "anyToo")) {
+        json_object_del(value, "type");
+    }
     return value;
 }
 

@@ -20,6 +20,7 @@ create table triggers (
     primary key (brand_id, id)
 );
 create unique index triggers_of_connection on triggers (brand_id, connection_id, event) where connection_id is not null;
+create index triggers_by_updated on triggers (brand_id, updated_at desc, id desc);
 
 -- The providers that may send events to /integrations.
 create table integration_connections (
@@ -63,7 +64,7 @@ create table automations (
 create index automations_by_created on automations (brand_id, created_at desc, id desc) where deleted_at is null;
 
 -- Versions never change. nodes and connections are as the caller gave them, with decoded configs. trigger_id and audience_id come
--- from the config of the trigger node.
+-- from the config of the trigger node. trigger_node: that node, which a fire reads without the rest of the graph.
 create table automation_versions (
     brand_id        bigint not null references brands,
     id              bigint generated always as identity,
@@ -75,6 +76,7 @@ create table automation_versions (
     trigger_id      bigint,
     audience_id     bigint,
     email_ids       bigint[] not null default '{}',
+    trigger_node    jsonb generated always as (jsonb_path_query_first(nodes, '$[*] ? (@.type == "trigger")')) stored,
     created_at      timestamptz not null,
     primary key (brand_id, id),
     constraint automation_versions_number unique (brand_id, automation_id, version)
@@ -113,6 +115,8 @@ create table trigger_instances (
 ) partition by range (occurred_at);
 create table trigger_instances_other partition of trigger_instances default;
 create index trigger_instances_by_id on trigger_instances (brand_id, id);
+create index trigger_instances_by_trigger on trigger_instances (brand_id, trigger_id, occurred_at desc, id desc);
+create index trigger_instances_other_times on trigger_instances_other using brin (occurred_at);
 create index trigger_instances_by_contact on trigger_instances (brand_id, trigger_id, email_key, occurred_at);
 select make_months('trigger_instances', now() - interval '1 month');
 select make_months('trigger_instances', now());

@@ -6,7 +6,7 @@ enum {
     MOVED_A_CALL = 10000, /* the table is locked while they are moved */
     REMOVED_A_CALL = 5000,
 };
-static const char *const tables[] = { "events", "hits" };
+static const char *const tables[] = { "events", "hits", "trigger_instances" };
 
 bool months_make(struct db_conn *conn, struct arena *arena, int64_t now_us, struct error *err)
 {

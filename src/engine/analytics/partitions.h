@@ -1,5 +1,5 @@
 /*
- * Monthly partitions of the tables events and hits. A query reads only the
+ * Monthly partitions of the tables events, hits and trigger_instances. A query reads only the
  * months of its time range, and an old month is dropped as a whole. Partitions are made in
  * advance. A row of a month without a partition goes to the default partition
  * and is found there; it moves to a partition when its month has passed.
@@ -17,7 +17,7 @@ enum {
  * makes them. */
 MUST_CHECK bool months_make(struct db_conn *conn, struct arena *arena, int64_t now_us, struct error *err) NONNULL(1, 2, 4);
 
-/* Moves rows of the default partitions whose month has passed, up to a limit. Drops the months of events and hits that are older
+/* Moves rows of the default partitions whose month has passed, up to a limit. Drops the months that are older
  * than the installation keeps. A month that is read stays until a later call. For a call once a minute, outside a transaction. */
 MUST_CHECK bool months_tend(struct db_conn *conn, struct arena *arena, int64_t now_us, struct error *err) NONNULL(1, 2, 4);
 

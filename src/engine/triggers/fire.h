@@ -3,6 +3,9 @@
  * the fire, and starts a run of each published automation that listens. All of it
  * is one transaction of the work. Callers of the API and webhooks of integrations
  * use the same function.
+ *
+ * Results are allocated in the arena of the work. No result holds a value of the
+ * payload: warnings and errors name keys and types only.
  */
 #pragma once
 
@@ -21,18 +24,31 @@ struct fire_refusal {
     const char *reason;
 };
 
+/* A value that was not saved, or not as it was given. */
+struct fire_warning {
+    const char *code;    /* FIELD_TYPE_MISMATCH, FIELD_NOT_STORED, FIELD_NAME_NORMALIZED, or that of a finding of the contract */
+    const char *field;   /* dotted path in the payload */
+    const char *message; /* one sentence */
+    const char *expected_type; /* NULL: none */
+    const char *actual_type;   /* NULL: none */
+};
+
 struct fire_result {
     int64_t instance_id;
     int64_t contact_id;
-    bool is_partial;                /* some starts are tried again: state partially_fired */
     struct int_list automation_ids; /* that matched */
     struct int_list run_ids;
     const struct fire_refusal *refusals;
     size_t refusal_count;
-    struct contact_saved contact; /* for its warnings */
+    const struct fire_warning *warnings;
+    size_t warning_count;
 };
 
-/* Errors: TRIGGER_EVENT_NOT_FOUND, INVALID_PAYLOAD (with all findings in details), NO_PUBLISHED_AUTOMATION. Nothing is written
+/* Fires a trigger in the open transaction of the work. The caller commits, so all runs of a fire start together or none does.
+ * Errors: TRIGGER_EVENT_NOT_FOUND, INVALID_PAYLOAD (with all findings in details), NO_PUBLISHED_AUTOMATION. Nothing is written
  * then. */
 MUST_CHECK bool trigger_fire(const struct work *work, const struct fire_request *request, struct fire_result *ret_result,
                              struct error *err) NONNULL(1, 2, 3, 4);
+
+/* The resource "triggerFired". */
+void fire_write(const struct work *work, const struct fire_result *result, struct json_writer *json) NONNULL(1, 2, 3);

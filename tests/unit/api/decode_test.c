@@ -43,6 +43,7 @@ struct args {
     const struct inner *inner;
     struct arg_list rows;
     const json_t *filter;
+    const json_t *anything;
     const json_t *options;
     const json_t *list;
 };
@@ -85,6 +86,7 @@ static const struct arg_field fields[] = {
     { FIELD_OF("inner", ARG_OBJECT, args, inner), .object = &inner_shape },
     { FIELD_OF("rows", ARG_OBJECT_LIST, args, rows), .min_size = 1, .max_size = 2, .object = &row_shape },
     { FIELD_OF("filter", ARG_JSON, args, filter), .json_type = JSON_OBJECT, .list_too = true, .max_size = 2 },
+    { FIELD_OF("anything", ARG_JSON, args, anything), .json_type = JSON_OBJECT, .any_too = true, .max_size = 1 },
     { FIELD_OF("options", ARG_JSON, args, options), .json_type = JSON_OBJECT, .max_size = 2 },
     { FIELD_OF("list", ARG_JSON, args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
 };
@@ -427,6 +429,12 @@ static void test_free_json(void **state)
     refused("{\"filter\":{\"a\":1,\"b\":2,\"c\":3}}", "filter", "at most 2");
     refused("{\"filter\":5}", "filter", "an object");
     refused("{\"filter\":null}", "filter", "an object");
+    taken("{\"anything\":[1]}");
+    assert_true(json_is_array(args.anything));
+    taken("{\"anything\":null}");
+    assert_true(json_is_null(args.anything));
+    taken("{\"anything\":{\"a\":1,\"b\":2}}");
+    assert_int_equal(json_object_size(args.anything), 2);
     refused("{\"list\":[]}", "list", "at least 1");
     refused("{\"list\":{}}", "list", "a list");
 }
@@ -466,7 +474,7 @@ static void test_the_nearest_name_is_suggested(void **state)
     suggested(
         INPUT_COERCED, "{\"emialId\":1}",
         "Use emailId, or one of: title, word, note, count, maybe, rate, maybeRate, on, maybeOn, colour, shade, include, at, tags, "
-        "to, inner, rows, filter, options, list.");
+        "to, inner, rows, filter, anything, options, list.");
 }
 
 static const char *const shown_names[] = { "title", "emailId", "waitSeconds", NULL };

@@ -24,6 +24,69 @@ static void test_replays(void **state)
     assert_int_equal(number_of("select count(*) from idempotency_keys where encode(key_hash, 'escape') like '%key%'"), 0);
 }
 
+/* ---- A key in the body, and the form of a replay ---- */
+
+struct keyed_item {
+    struct item item;
+    const char *key;
+};
+static const struct arg_field keyed_fields[] = {
+    { .name = "id",
+      .kind = ARG_INTEGER,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct keyed_item, item.id),
+      .required = true,
+      .minimum = 0,
+      .maximum = 1e9 },
+    { .name = "idempotencyKey",
+      .kind = ARG_TEXT,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct keyed_item, key),
+      .min_size = 1,
+      .max_size = 100 },
+};
+static const struct arg_shape keyed_args = { keyed_fields, ARRAY_COUNT(keyed_fields), sizeof(struct keyed_item), NULL };
+
+static struct operation keyed_operation(void)
+{
+    struct operation op = write_op;
+    op.args = &keyed_args;
+    op.key_in_body = true;
+    op.replay_status = 200;
+    op.replay_json = "{\"run\":\"replayed\"}";
+    return op;
+}
+
+/* D-132: the header counts when both are given; a key in the body is not compared. */
+static void test_a_key_in_the_body(void **state)
+{
+    (void)state;
+    const struct operation op = keyed_operation();
+    assert_answer(visit_run(visit_new(&op, "{\"id\":1,\"idempotencyKey\":\"k\"}")), 201, "{\"id\":1,\"run\":1}");
+    struct visit *again = visit_run(visit_new(&op, "{\"id\":1,\"idempotencyKey\":\"k\"}"));
+    assert_answer(again, 200, "{\"id\":1,\"run\":\"replayed\"}");
+    assert_true(again->call.replayed);
+    assert_answer(visit_run(with_idempotency(visit_new(&op, "{\"id\":1}"), "k")), 200, "{\"id\":1,\"run\":\"replayed\"}");
+    assert_answer(visit_run(with_idempotency(visit_new(&op, "{\"id\":1,\"idempotencyKey\":\"other\"}"), "k")), 200,
+                  "{\"id\":1,\"run\":\"replayed\"}");
+    assert_refusal(visit_run(visit_new(&op, "{\"id\":2,\"idempotencyKey\":\"k\"}")), ERR_IDEMPOTENCY_CONFLICT, "",
+                   "other arguments");
+    assert_answer(visit_run(with_idempotency(visit_new(&op, "{\"id\":2,\"idempotencyKey\":\"k\"}"), "h")), 201,
+                  "{\"id\":2,\"run\":2}");
+    assert_int_equal(kept_keys(), 2);
+}
+
+static void test_a_bad_key_in_the_body(void **state)
+{
+    (void)state;
+    const struct operation op = keyed_operation();
+    assert_refusal(visit_run(visit_new(&op, "{\"id\":1,\"idempotencyKey\":\"\"}")), ERR_INVALID_REQUEST, "idempotencyKey",
+                   "1 to 100");
+    assert_refusal(visit_run(visit_new(&op, "{\"id\":1,\"idempotencyKey\":7}")), ERR_INVALID_REQUEST, "idempotencyKey", "text");
+    assert_int_equal(plan.runs, 0);
+    assert_int_equal(kept_keys(), 0);
+}
+
 /* */
 static void test_other_arguments_conflict(void **state)
 {
@@ -367,6 +430,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_replays),
+        PLAN_TEST(test_a_key_in_the_body),
+        PLAN_TEST(test_a_bad_key_in_the_body),
         PLAN_TEST(test_other_arguments_conflict),
         PLAN_TEST(test_the_same_request_in_other_words),
         PLAN_TEST(test_the_length_of_keys),
