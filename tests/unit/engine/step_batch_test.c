@@ -162,6 +162,7 @@ static void test_a_contact_that_is_gone_is_no_customer(void **state)
 
 /* ---- Pauses and failures ---- */
 
+/* D-109 */
 static void test_runs_of_paused_automations_and_launches_are_held(void **state)
 {
     (void)state;
@@ -179,6 +180,7 @@ static void test_runs_of_paused_automations_and_launches_are_held(void **state)
     assert_run("running", "pause", 2);
 }
 
+/* */
 static void test_a_run_of_another_stepper_is_left_out(void **state)
 {
     (void)state;
@@ -195,6 +197,7 @@ static void test_a_run_of_another_stepper_is_left_out(void **state)
     assert_int_equal(number_of("select count(*) from automation_runs where visit = 2"), 2);
 }
 
+/* */
 static void test_a_visit_that_has_ended_is_never_written_again(void **state)
 {
     (void)state;
@@ -230,6 +233,7 @@ static void test_runs_without_their_node_fail_and_a_run_can_be_failed_alone(void
     assert_int_equal(number_of("select count(*) from events where event_type = 'failed'"), 2);
 }
 
+/* D-106 */
 static void test_a_loop_fails_after_a_thousand_visits(void **state)
 {
     (void)state;
@@ -318,6 +322,7 @@ static void test_a_deleted_design_fails_its_runs_with_the_reason(void **state)
     assert_int_equal(number_of("select count(*) from automation_steps where visit = 2 and status = 'failed' and error <> ''"), 1);
 }
 
+/* */
 static void test_without_room_in_the_allowance_runs_wait_and_their_launch_is_paused(void **state)
 {
     (void)state;
@@ -385,6 +390,7 @@ static void test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run
     assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
 }
 
+/* D-60 */
 static void test_a_run_is_left_while_an_event_of_its_address_is_recorded(void **state)
 {
     (void)state;
@@ -407,6 +413,7 @@ static void test_a_run_is_left_while_an_event_of_its_address_is_recorded(void **
     assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 1);
 }
 
+/* */
 static void test_the_payload_is_erased_when_no_node_ahead_reads_it(void **state)
 {
     (void)state;
