@@ -14,6 +14,7 @@ import { Random } from '../lib/random.mjs';
 import { Sink } from '../lib/smtp_sink.mjs';
 import { runAnyKills } from './any_process.mjs';
 import { runApprovals } from './approvals.mjs';
+import { runAutomationKills } from './automation_mail.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
@@ -38,6 +39,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const ROWS = [
   { name: 'killed', size: [RECIPIENTS, RECIPIENTS], run: (context) => runKills({ kills: KILLS, ...context }) },
   { name: 'any-killed', size: [ANY_RECIPIENTS, ANY_RECIPIENTS], run: (context) => runAnyKills({ rounds: ROUNDS, ...context }) },
+  { name: 'automation-killed', size: [20_000, 3000], run: (context) => runAutomationKills({ kills: isShort ? 4 : 50, ...context }) },
   { name: 'killed-amid-retries', size: [10_000], run: (context) => runKillsAmidRetries({ kills: 15, ...context }) },
   { name: 'killed-at-approval', size: [2000, 500], run: (context) => runApprovals({ campaigns: isShort ? 2 : 20, ...context }) },
   { name: 'large-journal', size: [20_000, 2000], run: (context) => sizes.largeJournal({ records: isShort ? 100_000 : 1_000_000, ...context }) },

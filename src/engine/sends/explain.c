@@ -102,6 +102,16 @@ static void write_reports(const struct explain_decisions_row *row, struct json_w
     json_member_text_if(json, "delayDiagnostic", row->delay_diagnostic);
 }
 
+/* The run that sent the message of an automation. */
+static void write_message_origin(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
+{
+    json_member_id_if(json, work, "automationId", ID_AUTOMATION, row->automation_id);
+    json_member_text_if(json, "nodeId", row->node_id);
+    json_member_id_if(json, work, "automationRunId", ID_RUN, row->automation_run_id);
+    json_member_id_if(json, work, "audienceRunId", ID_AUDIENCE_RUN, row->audience_run_id);
+    json_member_id_if(json, work, "triggerInstanceId", ID_INSTANCE, row->trigger_instance_id);
+}
+
 static void write_send(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_object_begin(json);
@@ -122,6 +132,7 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     write_tranche(work, row, json);
     write_recipient_delivery(row, json);
     write_reports(row, json);
+    write_message_origin(work, row, json);
     json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
     if (row->machine_hits != NULL)
         json_member_raw(json, "machineHits", row->machine_hits);
@@ -130,9 +141,18 @@ static void write_send(const struct work *work, const struct explain_decisions_r
 
 /* ---- Explanation ---- */
 
-static void write_explanation(const struct work *work, const char *email, bool of_one_send,
-                              const struct explain_decisions_row *rows, size_t count, struct json_writer *json)
+/* What was read about an address. */
+struct explanation {
+    const struct db_rows *decisions; /* struct explain_decisions_row, at least one */
+    const struct db_rows *fires;
+    const struct db_rows *runs;
+};
+
+static void write_explanation(const struct work *work, const char *email, bool of_one_send, const struct explanation *found,
+                              struct json_writer *json)
 {
+    const struct explain_decisions_row *rows = found->decisions->rows;
+    size_t count = found->decisions->count;
     /* No send concerns an unknown address, unless the caller names one. */
     bool shows_sends = rows[0].send_id.set && (rows[0].is_known || of_one_send);
     size_t shown = !shows_sends ? 0 : count > EXPLAIN_SENDS_MAX ? EXPLAIN_SENDS_MAX : count;
@@ -149,6 +169,7 @@ static void write_explanation(const struct work *work, const char *email, bool o
         write_send(work, &rows[i], json);
     json_array_end(json);
     json_member_bool(json, "hasMoreSends", shows_sends && count > shown);
+    explain_write_automations(work, found->fires, found->runs, json);
     json_object_end(json);
 }
 
@@ -170,13 +191,20 @@ bool send_why(const struct work *work, const char *email, int64_t send_id, struc
         .limit = EXPLAIN_SENDS_MAX + 1,
         .now = work->now_us,
     };
-    struct explain_decisions_row *rows;
-    size_t count;
-    if (!sql_explain_decisions(work->conn, work->arena, &params, &rows, &count, err))
+    struct explain_runs_params runs = { .brand_id = work->brand_id, .email_key = address.key, .limit = EXPLAIN_RUNS_MAX + 1 };
+    struct explain_fires_params fires = { .brand_id = work->brand_id, .email_key = address.key, .limit = EXPLAIN_RUNS_MAX + 1 };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t decisions_at = db_batch_add(batch, &explain_decisions_statement, &params);
+    size_t runs_at = db_batch_add(batch, &explain_runs_statement, &runs);
+    size_t fires_at = db_batch_add(batch, &explain_fires_statement, &fires);
+    if (!db_batch_run(batch, err))
         return false;
-    if (count == 0 || (send_id != 0 && !rows[0].send_id.set))
+    const struct explanation found = { db_batch_rows(batch, decisions_at), db_batch_rows(batch, fires_at),
+                                       db_batch_rows(batch, runs_at) };
+    const struct explain_decisions_row *rows = found.decisions->rows;
+    if (found.decisions->count == 0 || (send_id != 0 && !rows[0].send_id.set))
         return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
-    write_explanation(work, address.mailbox, send_id != 0, rows, count, json);
+    write_explanation(work, address.mailbox, send_id != 0, &found, json);
     return true;
 }
 
@@ -194,5 +222,6 @@ bool send_why_message(const struct work *work, const struct message_origin *orig
         return false;
     if (recipient == NULL)
         return fail(err, ERR_SEND_NOT_FOUND, "messageId", "The send of this message is not recorded any more.");
-    return send_why(work, recipient->email, origin->send_id, json, err);
+    int64_t send_id = recipient->message_id.set ? recipient->message_id.value : origin->send_id;
+    return send_why(work, recipient->email, send_id, json, err);
 }

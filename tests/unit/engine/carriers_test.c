@@ -9,6 +9,7 @@
 #include "engine/delivery/carriers.h"
 #include "engine/events/recipient_events.h"
 #include "engine/payloads/payloads.h"
+#include "engine/sends/explain.h"
 #include "engine/sends/sends.h"
 
 static int begin(void **state)
@@ -519,6 +520,55 @@ static void test_messages_are_sends(void **state)
     assert_events((struct event_filter){ .recipient = "ada@x.example", .automation_id = 5, .event_type = "sent" }, 1);
 }
 
+static bool write_why(struct json_writer *json, struct error *err)
+{
+    return send_why(&work, "Ada@x.example", 0, json, err);
+}
+
+static int64_t carrier_of_message;
+
+static bool write_why_of_message(struct json_writer *json, struct error *err)
+{
+    return send_why_message(&work, &(struct message_origin){ work.brand_id, carrier_of_message, 1 }, json, err);
+}
+
+/* One call tells why somebody got a message of an automation, or why nothing started. */
+static void test_why_tells_of_runs(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    carrier_of_message = ensure(&design);
+    run_sql("delete from trigger_instances; delete from triggers;"
+            "insert into automation_runs (brand_id, id, automation_id, version_id, email, email_key, node_id, due_at, started_at)"
+            "overriding system value values (%1$lld, 1, 5, 50, 'ada@x.example', 'ada@x.example', 'later', '2027-02-03', now());"
+            "insert into automation_steps (brand_id, run_id, visit, node_id, node_type, status, branch, facts, started_at)"
+            "values (%1$lld, 1, 1, 'vip', 'filter', 'completed', 'true', '{\"field\": \"plan\"}', now());"
+            "insert into triggers (brand_id, title, created_at, updated_at) values (%1$lld, 'Signed up', now(), now());"
+            "insert into trigger_instances (brand_id, occurred_at, trigger_id, source, state, email_key, runs, not_started)"
+            "select %1$lld, now(), id, 'api', 'fired', 'ada@x.example', '{1}'::bigint[], '[]'::jsonb from triggers"
+            " union all "
+            "select %1$lld, now(), id, 'api', 'matched', 'ada@x.example', '{}',"
+            "       '[{\"automation\": 6, \"reason\": \"a run of the contact is open\"}]' from triggers",
+            (long long)work.brand_id);
+    struct carrier_message message = message_to(1, "ada@x.example");
+    bool has_room;
+    struct int_list ids;
+    append(carrier_of_message, &message, 1, &has_room, &ids);
+    const char *why = written(write_why);
+    assert_non_null(strstr(why, "Queued in the running send."));
+    deliver("select count(*) from send_results", 1);
+    why = written(write_why);
+    assert_non_null(strstr(why, "\"summary\":\"At node later; next step at 2027-02-03T00:00:00.000Z.\""));
+    assert_non_null(strstr(why, "\"branch\": \"true\""));
+    assert_non_null(strstr(why, "\"summary\":\"Started 1 run.\""));
+    assert_non_null(strstr(why, "did not start: a run of the contact is open."));
+    assert_non_null(strstr(why, arena_printf(arena, "\"sendId\":\"%s\"", work_id(&work, ID_SEND, ids.items[0]))));
+    assert_null(strstr(why, work_id(&work, ID_SEND, carrier_of_message)));
+    assert_non_null(strstr(why, "Captured in the outbox"));
+    assert_non_null(strstr(written(write_why_of_message), "\"outcome\":\"delivered\""));
+    run_sql("delete from automation_steps");
+}
+
 /* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
 static void test_transactional_mail_needs_no_consent(void **state)
 {
@@ -597,12 +647,19 @@ static void test_large_payloads_are_read_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row),  CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),       CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),      CARRIER_TEST(test_allowance_has_no_room),
-        CARRIER_TEST(test_messages_are_delivered),     CARRIER_TEST(test_engagement_belongs_to_the_message),
-        CARRIER_TEST(test_messages_are_sends),         CARRIER_TEST(test_transactional_mail_needs_no_consent),
-        CARRIER_TEST(test_payload_that_does_not_open), CARRIER_TEST(test_large_payloads_are_read_in_parts),
+        CARRIER_TEST(test_payload_opens_for_its_row),
+        CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),
+        CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),
+        CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),
+        CARRIER_TEST(test_engagement_belongs_to_the_message),
+        CARRIER_TEST(test_messages_are_sends),
+        CARRIER_TEST(test_why_tells_of_runs),
+        CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open),
+        CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }
