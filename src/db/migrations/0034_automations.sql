@@ -61,13 +61,13 @@ create table automations (
     deleted_at        timestamptz,
     primary key (brand_id, id)
 );
-create index automations_by_created on automations (brand_id, created_at desc, id desc) where deleted_at is null;
+create index automations_by_updated on automations (brand_id, updated_at desc, id desc) where deleted_at is null;
 
 -- Versions never change. nodes and connections are as the caller gave them, with decoded configs. trigger_id and audience_id come
 -- from the config of the trigger node. trigger_node: that node, which a fire reads without the rest of the graph.
 create table automation_versions (
     brand_id        bigint not null references brands,
-    id              bigint generated always as identity,
+    id              bigint generated always as identity (start with 1099511627776), -- on the wire, versions of designs share the kind
     automation_id   bigint not null,
     version         integer not null,
     nodes           jsonb not null,
@@ -268,6 +268,14 @@ alter table sends add column is_carrier boolean not null default false;
 alter table send_recipients add column automation_send_id bigint;
 alter table send_recipients drop constraint send_recipients_once;
 create unique index send_recipients_once on send_recipients (brand_id, send_id, email_key) where automation_send_id is null;
+
+-- Carriers rest most of the time. They are found by their open ranges and their retries, and other sends as before.
+drop index sends_running;
+create index sends_running on sends (brand_id, id) where status = 'running' and not is_carrier;
+alter table send_ranges add column is_carrier boolean not null default false;
+create index send_ranges_of_carriers on send_ranges (brand_id, send_id, from_ordinal) where is_carrier and next_ordinal <= to_ordinal;
+alter table send_retries add column is_carrier boolean not null default false;
+create index send_retries_of_carriers on send_retries (brand_id, send_id, due_at) where is_carrier and lease_owner is null;
 
 -- Deletes payloads that no open run and no open message reads. The rows are locked in the order of their ids, and looked at again
 -- behind the lock, so two transactions that end the last two readers together do not both leave the row.
