@@ -1,64 +1,43 @@
 #include "engine/runs/launch_plan.h"
 
 #include "base/json_read.h"
-#include "base/text.h"
+#include "engine/nodes/graph.h"
 
 #include <string.h>
 
 enum { STORED_GRAPH_MAX_BYTES = 16 * 1024 * 1024 };
 
-static const char *member(const json_t *object, const char *name)
+/* Counts the messages before the first branch. A run may end by the exit conditions of the trigger before any other node. A loop
+ * without a branch is walked once. */
+static int64_t count_certain(const struct graph *graph)
 {
-    return json_get_text(object, name);
-}
-
-static bool is_type(const json_t *node, const char *type)
-{
-    return text_equal(member(node, "type"), type);
-}
-
-static const json_t *find_node(const json_t *nodes, const char *id)
-{
-    size_t i;
-    const json_t *node;
-    json_array_foreach (nodes, i, node)
-        if (id != NULL && text_equal(member(node, "id"), id))
-            return node;
-    return NULL;
-}
-
-/* The node behind `node` when it has one way out only; NULL at an end and at a branch. */
-static const json_t *only_next(const json_t *nodes, const json_t *connections, const json_t *node)
-{
-    size_t i;
-    const json_t *connection;
-    const char *id = member(node, "id");
-    if (is_type(node, "filter") || is_type(node, "split"))
-        return NULL;
-    json_array_foreach (connections, i, connection)
-        if (id != NULL && text_equal(member(connection, "from"), id))
-            return member(connection, "branch") == NULL ? find_node(nodes, member(connection, "to")) : NULL;
-    return NULL;
-}
-
-/* A run may end by the exit conditions of the trigger before any other node. A loop without a branch is walked once. */
-static int64_t count_certain(const json_t *nodes, const json_t *connections, const json_t *trigger)
-{
+    const struct graph_node *node = &graph->nodes[graph->trigger];
+    const struct trigger_config *trigger = node->config;
     int64_t count = 0;
-    const json_t *node = trigger;
-    if (json_object_get(json_object_get(trigger, "config"), "exit") != NULL)
+    if (trigger->exit != NULL)
         return 0;
-    for (size_t steps = json_array_size(nodes); steps > 0 && node != NULL; steps--) {
-        count += is_type(node, "sendEmail");
-        node = only_next(nodes, connections, node);
+    for (size_t steps = 0; steps < graph->node_count && node != NULL; steps++) {
+        count += node->type == NODE_SEND_EMAIL;
+        node = node->branches.count == 0 ? graph_next(graph, node, NULL) : NULL;
     }
     return count;
 }
 
-static int64_t domain_of(const struct work *work, const json_t *node)
+static struct launch_plan plan_of(const struct work *work, const struct graph *graph)
 {
-    const char *id = member(json_object_get(node, "config"), "domainId");
-    return id != NULL ? id_decode(&work->engine->ids, ID_DOMAIN, id) : 0;
+    int64_t *domain_ids = arena_array(work->arena, graph->node_count, sizeof(*domain_ids));
+    struct launch_plan plan = { .domain_ids = { domain_ids, 0 } };
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const struct send_email_config *config = graph->nodes[i].config;
+        if (graph->nodes[i].type == NODE_SEND_EMAIL)
+            domain_ids[plan.domain_ids.count++] = config->domain_id;
+    }
+    plan.message_nodes = (int64_t)plan.domain_ids.count;
+    if (graph->trigger != GRAPH_NONE) {
+        plan.trigger_node = graph->nodes[graph->trigger].id;
+        plan.certain_messages = count_certain(graph);
+    }
+    return plan;
 }
 
 static bool read_stored(const struct work *work, const char *text, const json_t **ret_json, struct error *err)
@@ -72,21 +51,10 @@ bool launch_plan_read(const struct work *work, const char *nodes_text, const cha
 {
     const json_t *nodes;
     const json_t *connections;
-    const json_t *trigger = NULL;
-    const json_t *node;
-    size_t i;
-    if (!read_stored(work, nodes_text, &nodes, err) || !read_stored(work, connections_text, &connections, err))
+    struct graph *graph;
+    if (!read_stored(work, nodes_text, &nodes, err) || !read_stored(work, connections_text, &connections, err) ||
+        !graph_read(work->arena, &work->engine->ids, nodes, connections, &graph, err))
         return false;
-    int64_t *domain_ids = arena_array(work->arena, json_array_size(nodes), sizeof(*domain_ids));
-    *ret_plan = (struct launch_plan){ .domain_ids = { domain_ids, 0 } };
-    json_array_foreach (nodes, i, node) {
-        if (is_type(node, "trigger"))
-            trigger = node;
-        if (is_type(node, "sendEmail"))
-            domain_ids[ret_plan->domain_ids.count++] = domain_of(work, node);
-    }
-    ret_plan->trigger_node = trigger != NULL ? member(trigger, "id") : NULL;
-    ret_plan->message_nodes = (int64_t)ret_plan->domain_ids.count;
-    ret_plan->certain_messages = trigger != NULL ? count_certain(nodes, connections, trigger) : 0;
+    *ret_plan = plan_of(work, graph);
     return true;
 }
