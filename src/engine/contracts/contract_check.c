@@ -402,7 +402,9 @@ static json_t *missing_fallbacks(struct fields fields, const json_t *object)
 static void fail_whole(const struct checker *checker, const char *code, const char *message)
 {
     struct place whole = { .parent = NULL };
-    add_finding(checker, checker->errors, code, &whole)->message = message;
+    struct contract_finding *finding = add_finding(checker, checker->errors, code, &whole);
+    if (finding != NULL)
+        finding->message = message;
 }
 
 /* Returns false when the payload cannot be used at all. */
