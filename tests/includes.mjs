@@ -48,7 +48,7 @@ const FOLDERS = {
     compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],
     contracts: ['core', 'payloads'],
-    delivery: ['core', 'compose', 'domains', 'payloads', 'sends', 'suppressions'],
+    delivery: ['core', 'compose', 'domains', 'payloads', 'secrets', 'sends', 'suppressions'],
     domains: ['core', 'secrets'],
     events: ['core'],
     emails: ['core', 'assets', 'compose', 'subscriptions', 'templates', 'tracking'],

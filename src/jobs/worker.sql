@@ -137,7 +137,10 @@ select pg_notify('posthorn_work', '');
 -- of its next step.
 -- name: job_any_open :one
 -- columns: open boolean
-select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running')
+select exists (select 1 from jobs where state in ('queued', 'running'))
+       or exists (select 1 from sends where status = 'running' and not is_carrier)
+       or exists (select 1 from send_ranges where is_carrier and next_ordinal <= to_ordinal)
+       or exists (select 1 from send_retries where is_carrier)
        or exists (select 1 from hits where actor is null)
        or exists (select 1 from automation_runs where due_at is not null and not is_held and status = 'running');
 

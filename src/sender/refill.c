@@ -176,7 +176,7 @@ static bool fetch_batch(void *context, struct error *err)
     if (!delivery_fetch(&work, batch, err))
         return false;
     queued->item.route = batch->send->is_sandbox ? ROUTE_CAPTURE : ROUTE_RELAY;
-    queued->is_urgent = !text_equal(batch->send->message_class, "marketing");
+    queued->is_urgent = delivery_is_urgent(batch->send);
     work.organization_id = batch->organization_id;
     work.brand_id = batch->brand_id;
     bool is_signed = !batch->send->is_sandbox && !refill->sender->config.leaves_unsigned;
@@ -223,7 +223,7 @@ static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
         delivery_workers_wake(sender);
 }
 
-static bool set_aside_batch(struct refill *refill, const struct delivery_batch *batch, struct error *err)
+static bool set_aside_batch(struct refill *refill, const struct delivery_batch *batch, const char *reason, struct error *err)
 {
     struct set_aside aside = {
         .owner = refill->sender->config.owner,
@@ -231,13 +231,13 @@ static bool set_aside_batch(struct refill *refill, const struct delivery_batch *
         .send_id = batch->send_id,
         .from_ordinal = range_of(batch),
         .ordinals = { batch->ordinals, batch->ordinal_count },
-        .reason = "the recipients of this range need more memory than one batch may use",
+        .reason = reason,
     };
     return set_aside_recipients(refill->sender, refill->conn, &aside, err);
 }
 
 /* Defers a send whose batch could not be read, so that others go on. An error that will not pass ends the send; a batch that is too
- * large is set aside. */
+ * large is set aside. A carrier does not end: its batch is set aside. */
 static bool handle_fetch_failure(struct refill *refill, const struct delivery_batch *batch, const struct error *why,
                                  struct error *err)
 {
@@ -248,10 +248,12 @@ static bool handle_fetch_failure(struct refill *refill, const struct delivery_ba
     }
     sender_log("sender.fetch", why);
     if (why->code == ERR_PAYLOAD_TOO_LARGE)
-        return set_aside_batch(refill, batch, err);
+        return set_aside_batch(refill, batch, "the recipients of this range need more memory than one batch may use", err);
     defer_send(refill, batch->send_id);
     if (error_info(why->code)->retryable || db_error_is_retryable(why))
         return true;
+    if (batch->is_carrier)
+        return set_aside_batch(refill, batch, why->message, err);
     ARENA_SCOPE arena = arena_new(0);
     struct work work = sender_work(refill->sender, arena, refill->conn);
     work.organization_id = batch->organization_id;

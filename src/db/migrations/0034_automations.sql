@@ -281,6 +281,14 @@ alter table send_recipients add column automation_send_id bigint;
 alter table send_recipients drop constraint send_recipients_once;
 create unique index send_recipients_once on send_recipients (brand_id, send_id, email_key) where automation_send_id is null;
 
+-- Carriers rest most of the time. They are found by their open ranges and their retries, and other sends as before.
+drop index sends_running;
+create index sends_running on sends (brand_id, id) where status = 'running' and not is_carrier;
+alter table send_ranges add column is_carrier boolean not null default false;
+create index send_ranges_of_carriers on send_ranges (brand_id, send_id, from_ordinal) where is_carrier and next_ordinal <= to_ordinal;
+alter table send_retries add column is_carrier boolean not null default false;
+create index send_retries_of_carriers on send_retries (brand_id, send_id, due_at) where is_carrier and lease_owner is null;
+
 -- Deletes payloads that no open run and no open message reads. The rows are locked in the order of their ids, and looked at again
 -- behind the lock, so two transactions that end the last two readers together do not both leave the row.
 create function erase_payloads(brand bigint, ids bigint[]) returns bigint language plpgsql as $$

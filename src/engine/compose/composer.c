@@ -319,6 +319,7 @@ static struct merge_values recipient_merge_values(struct composer *composer, con
         .fields = recipient->fields,
         .parsed = arena_array(composer->scratch, recipient->fields.count + 1, sizeof(json_t *)),
         .brand = composer->brand,
+        .payload = recipient->payload,
     };
 }
 

@@ -16,6 +16,8 @@
 #include "engine/core/work.h"
 #include "mail/message.h"
 
+#include <jansson.h>
+
 struct composer;
 
 enum message_class { MESSAGE_TRANSACTIONAL, MESSAGE_MARKETING };
@@ -44,6 +46,7 @@ struct composer_recipient {
     const char *last_name;
     const char *user_id;
     struct text_list fields; /* in the order of composer_fields */
+    const json_t *payload;   /* of the event that caused the message; NULL: none */
 };
 
 /* Prepares the common parts for the brand and organization of `work`. Errors: INVALID_REQUEST naming fromAddress, senderName

@@ -194,11 +194,3 @@ bool carriers_notify(const struct work *work, struct error *err)
 {
     return sql_delivery_notify_senders(work->conn, work->arena, NULL, err);
 }
-
-/* ---- Waiting for a message ---- */
-
-bool carriers_hold_messages(const struct work *work, struct int_list ids, struct error *err)
-{
-    struct carrier_hold_messages_params params = { .brand_id = work->brand_id, .ids = ids };
-    return ids.count == 0 || sql_carrier_hold_messages(work->conn, work->arena, &params, NULL, err);
-}

@@ -6,9 +6,10 @@
  *
  * All functions run in the open transaction of the work.
  *
- * Locks: automation_sends, automation_runs, the allowance, the usage of the
+ * Locks: automation_runs (of the caller), the allowance, the usage of the
  * organization, automation_carriers, trigger_payloads. The usage and the carrier
- * stay locked until the commit, so append late in the transaction.
+ * stay locked until the commit, so append late in the transaction. Settling
+ * (delivery_results.c) keeps the same order.
  */
 #pragma once
 
@@ -53,12 +54,6 @@ struct carrier_message {
 MUST_CHECK bool carrier_append(const struct work *work, int64_t carrier_id, const char *node_id, int64_t automation_id,
                                const struct carrier_message *messages, size_t count, bool *ret_has_room, struct int_list *ret_ids,
                                struct error *err) NONNULL(1, 3, 5, 7, 8, 9);
-
-/* Keeps the results and the engagement of these messages as they are until the commit. A transaction that lets runs wait for
- * messages (automation_runs.waits_message) calls this before the statement that reads what happened to them. The transaction that
- * records a result, an open or a click locks the message first, and wakes the runs that wait for it then: so no wake is lost
- * between them. */
-MUST_CHECK bool carriers_hold_messages(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);
 
 /* Wakes the senders behind the commit. */
 MUST_CHECK bool carriers_notify(const struct work *work, struct error *err) NONNULL(1, 2);

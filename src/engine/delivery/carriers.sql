@@ -70,14 +70,63 @@ with usage as (
            nullif(instance_id, 0), nullif(payload_id, 0), :now
       from messages
 ), ranges as (
-    insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)
-    select :brand_id, :carrier_id, r.first, least(r.first + :range_size - 1, c.first + cardinality(:run_ids::bigint[]) - 1), r.first
+    insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal, is_carrier)
+    select :brand_id, :carrier_id, r.first, least(r.first + :range_size - 1, c.first + cardinality(:run_ids::bigint[]) - 1), r.first,
+           true
       from carrier c
      cross join generate_series(c.first, c.first + cardinality(:run_ids::bigint[]) - 1, :range_size::bigint) as r (first)
 )
 select id from messages order by ordinal;
 
--- Locks messages whose result or engagement a run may wait for.
--- name: carrier_hold_messages :exec
--- params: brand_id bigint, ids bigint[]
-select 1 from automation_sends where brand_id = :brand_id and id = any (:ids::bigint[]) order by id for share;
+-- The messages of recipients of a carrier, in the order of the ordinals, with their sealed payloads. Every ordinal has a row, except
+-- those behind the one with which the payloads exceed `max_bytes`.
+-- name: carrier_messages :many
+-- params: brand_id bigint, carrier_id bigint, ordinals bigint[], with_payloads boolean, max_bytes bigint
+-- columns: ordinal bigint, id bigint null, payload_id bigint null, sealed bytea null
+select l.ordinal, l.id, l.payload_id, l.sealed
+  from (select w.ordinal, m.id, m.payload_id, p.sealed,
+               sum(octet_length(p.sealed)) over (order by w.ordinal rows between unbounded preceding and 1 preceding) as bytes_before
+          from unnest(:ordinals::bigint[]) as w (ordinal)
+          left join lateral (select * from automation_sends
+                              where brand_id = :brand_id and carrier_id = :carrier_id and ordinal = w.ordinal limit 1) m on true
+          left join lateral (select * from trigger_payloads
+                              where :with_payloads and brand_id = :brand_id and id = m.payload_id limit 1) p on true) l
+ where coalesce(l.bytes_before, 0) < :max_bytes
+ order by l.ordinal;
+
+-- Appends events of messages: for each recipient one of each type, in this order. The event names the message in place of the carrier.
+-- name: carrier_events :exec
+-- params: brand_id bigint, carrier_id bigint, email_id bigint, types text[], ordinals bigint[], emails text[], keys text[], summaries text[], at timestamptz
+insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, automation_id,
+                    node_id, automation_run_id, audience_run_id, trigger_instance_id)
+select :brand_id, :at, 'email', e.type, t.email, t.key, m.id, :email_id, t.summary, m.automation_id, m.node_id, m.run_id,
+       m.audience_run_id, m.trigger_instance_id
+  from unnest(:ordinals::bigint[], :emails::text[], :keys::text[], :summaries::text[])
+       with ordinality as t (ordinal, email, key, summary, place)
+  join automation_sends m on m.brand_id = :brand_id and m.carrier_id = :carrier_id and m.ordinal = t.ordinal
+ cross join unnest(:types::text[]) with ordinality as e (type, step)
+ order by t.place, e.step;
+
+-- Records that messages have a result: their payloads are read no more, and their audience runs count them.
+-- name: carrier_settle :exec
+-- params: brand_id bigint, carrier_id bigint, ordinals bigint[], outcomes text[]
+with settled as materialized (
+    select m.id, m.payload_id, m.node_id, m.audience_run_id, t.outcome
+      from unnest(:ordinals::bigint[], :outcomes::text[]) as t (ordinal, outcome)
+      join automation_sends m on m.brand_id = :brand_id and m.carrier_id = :carrier_id and m.ordinal = t.ordinal
+), released as (
+    update automation_sends m
+       set payload_id = null
+      from settled s
+     where m.brand_id = :brand_id and m.id = s.id and s.payload_id is not null
+)
+insert into audience_run_nodes (brand_id, audience_run_id, node_id, sent, failed, skipped)
+select :brand_id, audience_run_id, node_id, count(*) filter (where outcome = 'delivered'),
+       count(*) filter (where outcome not in ('delivered', 'skipped')), count(*) filter (where outcome = 'skipped')
+  from settled
+ where audience_run_id is not null
+ group by audience_run_id, node_id
+ order by audience_run_id, node_id
+    on conflict (brand_id, audience_run_id, node_id)
+       do update set sent = audience_run_nodes.sent + excluded.sent, failed = audience_run_nodes.failed + excluded.failed,
+                     skipped = audience_run_nodes.skipped + excluded.skipped;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "engine/compose/return_path.h"
+#include "engine/secrets/secrets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .full = request->full,
         .put_off = request->put_off,
         .recoverable = request->recoverable,
+        .range_size = DELIVERY_RANGE_SIZE,
         .now = work->now_us,
     };
     struct delivery_take_range_row *row;
@@ -41,6 +43,7 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .date_us = row->date,
         .is_fresh = !row->was_begun,
         .has_crashed = row->has_crashed,
+        .is_carrier = row->is_carrier,
         .is_abandoned = row->is_abandoned,
         .is_unsure = row->is_abandoned, /* the former owner may still write results */
     };
@@ -84,6 +87,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
         .ordinals = ordinals,
         .ordinal_count = count,
         .has_crashed = true,
+        .is_carrier = rows[0].is_carrier,
     };
     return true;
 }
@@ -113,6 +117,11 @@ const char *delivery_tracking_url(const struct work *work, const struct delivery
     return send->has_click_host ? click_url(work, send->domain) : work->engine->public_url;
 }
 
+bool delivery_is_urgent(const struct delivery_send_row *send)
+{
+    return send->is_carrier || !text_equal(send->message_class, "marketing");
+}
+
 static bool read_send(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct delivery_send_params find = { .brand_id = batch->brand_id, .id = batch->send_id, .now = work->now_us };
@@ -123,6 +132,7 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
         return fail(err, ERR_SEND_NOT_FOUND, NULL, "The design, domain or brand of this send no longer exists.");
     batch->send = send;
     batch->organization_id = send->organization_id;
+    batch->is_carrier = send->is_carrier;
     batch->design = (struct composer_design){
         .subject_code = send->subject_code,
         .html_code = send->html_code,
@@ -146,14 +156,20 @@ static void skip(struct delivery_result *result, const char *reason)
     result->reason = reason;
 }
 
-/* Consent and address validity are checked as they are now, not as they were when the send began. */
+static bool is_marketing(const struct delivery_batch *batch)
+{
+    return batch->design.message_class == MESSAGE_MARKETING;
+}
+
+/* Consent and address validity are checked as they are now, not as they were when the send began. D-104: mail that is not marketing
+ * needs no consent. */
 static void skip_ineligible(struct delivery_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const struct delivery_recipients_row *recipient = &batch->recipients[i];
         if (recipient->was_contact && !recipient->contact_id.set)
             skip(&batch->results[i], "contact deleted");
-        else if (recipient->contact_id.set && !recipient->subscribed.value)
+        else if (is_marketing(batch) && recipient->contact_id.set && !recipient->subscribed.value)
             skip(&batch->results[i], "unsubscribed");
         else if (recipient->is_invalid)
             skip(&batch->results[i], "invalid address");
@@ -176,9 +192,9 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
     const char **hashes = arena_array(work->arena, batch->count, sizeof(*hashes));
     for (size_t i = 0; i < batch->count; i++)
         hashes[i] = suppression_hash_hex(work, batch->recipients[i].email_key);
-    struct delivery_suppressed_params params = { .brand_id = batch->brand_id,
-                                                 .hashes = { hashes, batch->count },
-                                                 .now = work->now_us };
+    struct delivery_suppressed_params params = {
+        .brand_id = batch->brand_id, .hashes = { hashes, batch->count }, .is_marketing = is_marketing(batch), .now = work->now_us
+    };
     struct delivery_suppressed_row *rows;
     size_t row_count;
     if (!sql_delivery_suppressed(work->conn, work->arena, &params, &rows, &row_count, err))
@@ -205,16 +221,13 @@ static void note_part(struct delivery_batch *batch)
         batch->ordinal_count = kept;
 }
 
-bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)
+static bool read_recipients(const struct work *work, struct delivery_batch *batch, struct text_list fields, struct error *err)
 {
-    struct composer *composer;
-    if (!read_send(work, batch, err) || (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
-        return false;
     struct delivery_recipients_params params = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .ordinals = { batch->ordinals, batch->ordinal_count },
-        .fields = batch->is_for_results ? (struct text_list){ .count = 0 } : composer_fields(composer),
+        .fields = fields,
         .is_fresh = batch->is_fresh,
         .is_retry = batch->from_ordinal == 0,
         .owner = batch->owner,
@@ -222,15 +235,51 @@ bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struc
         .max_bytes = DELIVERY_FETCH_MAX_BYTES,
     };
     struct delivery_recipients_row *recipients;
-    if (!sql_delivery_recipients(work->conn, work->arena, &params, &recipients, &batch->count, err))
-        return false;
+    bool done = sql_delivery_recipients(work->conn, work->arena, &params, &recipients, &batch->count, err);
     batch->recipients = recipients;
+    return done;
+}
+
+/* The messages of a carrier, with the payloads that are composed. Those that do not fit leave the batch. */
+static bool read_messages(const struct work *work, struct delivery_batch *batch, struct error *err)
+{
+    int64_t *ordinals = arena_array(work->arena, batch->count + 1, sizeof(*ordinals));
+    for (size_t i = 0; i < batch->count; i++)
+        ordinals[i] = batch->recipients[i].ordinal;
+    struct carrier_messages_params params = {
+        .brand_id = batch->brand_id,
+        .carrier_id = batch->send_id,
+        .ordinals = { ordinals, batch->count },
+        .with_payloads = !batch->is_for_results,
+        .max_bytes = DELIVERY_FETCH_MAX_BYTES,
+    };
+    struct carrier_messages_row *messages;
+    if (!sql_carrier_messages(work->conn, work->arena, &params, &messages, &batch->count, err))
+        return false;
+    batch->messages = messages;
+    bool any_payload = false;
+    for (size_t i = 0; i < batch->count; i++)
+        any_payload |= messages[i].sealed.data != NULL;
+    struct seal_ring *keys = NULL;
+    bool done = !any_payload || secrets_opening(work, work->arena, &keys, err);
+    batch->payload_keys = keys;
+    return done;
+}
+
+bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)
+{
+    struct composer *composer;
+    if (!read_send(work, batch, err) || (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
+        return false;
+    struct text_list fields = batch->is_for_results ? (struct text_list){ .count = 0 } : composer_fields(composer);
+    if (!read_recipients(work, batch, fields, err) || (batch->is_carrier && !read_messages(work, batch, err)))
+        return false;
     note_part(batch);
     batch->results = arena_array(work->arena, batch->count + 1, sizeof(*batch->results));
     for (size_t i = 0; i < batch->count; i++)
         batch->results[i] = (struct delivery_result){
-            .uncertain = recipients[i].uncertain || batch->is_abandoned,
-            .attempts = recipients[i].attempts,
+            .uncertain = batch->recipients[i].uncertain || batch->is_abandoned,
+            .attempts = batch->recipients[i].attempts,
         };
     skip_ineligible(batch);
     return skip_suppressed(work, batch, err);
@@ -249,6 +298,8 @@ bool delivery_composer(const struct work *work, const struct delivery_batch *bat
 
 char *delivery_message_name(const struct work *work, const struct delivery_batch *batch, size_t index, struct arena *arena)
 {
+    if (batch->messages != NULL && batch->messages[index].id.set)
+        return arena_printf(arena, "%s.1", id_text(&work->engine->ids, arena, ID_SEND, batch->messages[index].id.value));
     return arena_printf(arena, "%s.%lld", id_text(&work->engine->ids, arena, ID_SEND, batch->send_id),
                         (long long)batch->recipients[index].ordinal);
 }
@@ -267,6 +318,24 @@ char *delivery_return_path(const struct work *work, const struct delivery_batch 
                : NULL;
 }
 
+/* A payload that cannot be opened is a fault of this message alone. The error tells nothing of it. */
+static bool open_payload(const struct work *work, const struct delivery_batch *batch, size_t index, const json_t **ret_payload,
+                         struct error *err)
+{
+    struct error why = { .code = ERR_NONE };
+    struct work own = *work;
+    own.brand_id = batch->brand_id;
+    *ret_payload = NULL;
+    if (batch->messages == NULL || !batch->messages[index].payload_id.set)
+        return true;
+    const struct carrier_messages_row *message = &batch->messages[index];
+    if (batch->payload_keys == NULL || message->sealed.data == NULL)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The payload of this message does not exist any more.");
+    return payload_open_with(&own, batch->payload_keys, message->payload_id.value, message->sealed, true, ret_payload, &why) ||
+           fail(err, ERR_INVALID_REQUEST, NULL, "The payload of this message cannot be opened.") ||
+           error_because(err, "%s", why.cause);
+}
+
 bool delivery_compose(const struct work *work, const struct delivery_batch *batch, size_t index, struct composer *composer,
                       struct bytes *ret_message, struct error *err)
 {
@@ -280,6 +349,8 @@ bool delivery_compose(const struct work *work, const struct delivery_batch *batc
         .user_id = row->user_id,
         .fields = row->fields,
     };
+    if (!open_payload(work, batch, index, &recipient.payload, err))
+        return false;
     /* The date of the range, not of this attempt, so that composing again gives the same bytes. */
     return composer_write(composer, &recipient, message_token(work, batch, row->ordinal), row->date, ret_message, err);
 }

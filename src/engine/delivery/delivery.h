@@ -16,13 +16,15 @@
 
 #include "engine/compose/composer.h"
 #include "engine/domains/signing.h"
+#include "engine/payloads/payloads.h"
+#include "sql/carriers.h"
 #include "sql/delivery.h"
 
 enum {
     DELIVERY_RANGE_SIZE = 500,
     DELIVERY_RETRIES_MAX = 200, /* of a batch */
     DELIVERY_LEASE_S = 60,
-    DELIVERY_FETCH_MAX_BYTES = 3 * 1024 * 1024, /* custom fields of a batch; a recipient with more is a batch of its own */
+    DELIVERY_FETCH_MAX_BYTES = 3 * 1024 * 1024, /* custom fields of a batch, and its payloads; a recipient with more is alone */
 };
 
 /* ---- Beginning ---- */
@@ -80,11 +82,14 @@ struct delivery_batch {
     bool is_part;           /* a part of a range or of its retries: settling it does not close the range */
     bool is_unsure;         /* another process, or an earlier try, may have settled some recipients */
     bool is_for_results;    /* nothing is composed: no fields are read, and the design need not be usable */
+    bool is_carrier;        /* of an automation; known before the send is read */
     bool is_abandoned;      /* a former owner disappeared without releasing its lease; what it sent is unknown */
     const struct delivery_send_row *send;
     struct composer_design design;
     const struct delivery_recipients_row *recipients; /* recipients without an outcome */
     struct delivery_result *results;                  /* one for each; delivery_fetch marks those to skip */
+    const struct carrier_messages_row *messages;      /* of a carrier: one for each; NULL: no carrier */
+    const struct seal_ring *payload_keys;             /* NULL: no recipient has a payload */
     size_t count;
 };
 
@@ -92,7 +97,7 @@ struct delivery_batch {
 enum delivery_place {
     DELIVERY_CAPTURED = 0, /* to the capture maildir */
     DELIVERY_RELAYED = 2,
-    DELIVERY_URGENT = 1, /* transactional and automation mail */
+    DELIVERY_URGENT = 1, /* transactional and automation mail; an automation's is urgent in each class */
     DELIVERY_PLACES = 4,
 };
 
@@ -114,10 +119,13 @@ MUST_CHECK bool delivery_take_range(const struct work *work, const struct delive
 MUST_CHECK bool delivery_take_retries(const struct work *work, const struct delivery_lease_request *request,
                                       struct delivery_batch *ret_batch, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Reads the current send and recipients of a batch. When the custom fields exceed DELIVERY_FETCH_MAX_BYTES, only the first
- * recipients are read, and the batch becomes a part: the others are leased again after it. Recipients who have unsubscribed, were
- * deleted or are suppressed get the outcome DELIVERY_SKIPPED. Errors: INTERNAL_ERROR, INVALID_REQUEST when the design cannot be
- * used any more. */
+/* Whether the mail of a send goes before that of campaigns. */
+bool delivery_is_urgent(const struct delivery_send_row *send) NONNULL(1);
+
+/* Reads the current send and recipients of a batch. When the custom fields or the payloads exceed DELIVERY_FETCH_MAX_BYTES, only
+ * the first recipients are read, and the batch becomes a part: the others are leased again after it. Recipients who have
+ * unsubscribed, were deleted or are suppressed get the outcome DELIVERY_SKIPPED; mail that is not marketing ignores that they have
+ * unsubscribed. Errors: INTERNAL_ERROR, INVALID_REQUEST when the design cannot be used any more. */
 MUST_CHECK bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err) NONNULL(1, 2, 3);
 
 /* Makes the composer of one thread. `work` needs an arena, but no connection. */
@@ -136,9 +144,14 @@ char *delivery_return_path(const struct work *work, const struct delivery_batch 
 char *delivery_message_name(const struct work *work, const struct delivery_batch *batch, size_t index, struct arena *arena)
     NONNULL(1, 2, 4) RETURNS_NONNULL;
 
-/* ---- Settling ---- */
+/* ---- Settling ----
+ *
+ * Locks: the range or the retries, suppressions, send_stats, event_counts, event_rollups, automation_runs, automation_sends,
+ * audience_run_nodes, email_usage, trigger_payloads. */
 
-/* Writes the outcomes that are not settled, in one transaction: results, retries, events, statistics and suppressions. Closes the
- * range when no recipient is open, and ends the send after its last recipient. Results that another process has written stay, and
- * are marked uncertain when this one took over the range and sent as well. Marks the written results as settled. */
+/* Writes the outcomes that are not settled, in one transaction: results, retries, events, statistics and suppressions. The events
+ * of a carrier name the message of the run. Runs that wait for a message are woken with its result, and its payload is erased when
+ * nothing else reads it. Closes the range when no recipient is open, and ends the send after its last recipient. Results that
+ * another process has written stay, and are marked uncertain when this one took over the range and sent as well. Marks the written
+ * results as settled. */
 MUST_CHECK bool delivery_settle(const struct work *work, struct delivery_batch *batch, struct error *err) NONNULL(1, 2, 3);

@@ -1,14 +1,16 @@
 -- The data of a send that its delivery needs.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint, now timestamptz
--- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean, receives_reports boolean
+-- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean, receives_reports boolean, is_carrier boolean, node_id text
 select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
        s.sender_name, s.reply_to, d.name, 'CNAME click.' || d.name = any (d.published),
        jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
                                                           'locale', b.locale))::text,
        s.inline_to, s.inline_keys, s.started_at,
        exists (select 1 from suppressions_at(:brand_id, :now)), s.held_at is not null,
-       array['MX bounce.' || d.name, 'TXT bounce.' || d.name] <@ d.published
+       array['MX bounce.' || d.name, 'TXT bounce.' || d.name] <@ d.published, s.is_carrier,
+       case when s.is_carrier then coalesce((select k.node_id from automation_carriers k where k.brand_id = s.brand_id and k.send_id = s.id), '')
+            else '' end
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
   join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
@@ -88,16 +90,17 @@ values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, :co
 
 -- Corrects the allowance of a send by results. Recipients that were not mailed use none. When the send was canceled or given up,
 -- that has returned the allowance of all recipients without a result: then those that were mailed after all are counted again.
--- The period is that of the beginning, of a gradual send that of its last tranche.
+-- The period is that of the beginning, of a gradual send that of its last tranche, of a carrier that of the result.
 -- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile.
 -- name: delivery_correct_usage :exec
--- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint
+-- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint, at timestamptz
 update email_usage u
    set sent = greatest(u.sent + case when s.status in ('running', 'paused') then -:unmailed::bigint else :mailed::bigint end, 0)
   from sends s
  where s.brand_id = :brand_id and s.id = :send_id and u.organization_id = :organization_id
-   and u.period_start = date_trunc('month', coalesce((select g.released_at from gradual_sends g
-                                                        where g.brand_id = s.brand_id and g.send_id = s.id), s.started_at)
+   and u.period_start = date_trunc('month', case when s.is_carrier then :at
+                                                 else coalesce((select g.released_at from gradual_sends g
+                                                                 where g.brand_id = s.brand_id and g.send_id = s.id), s.started_at) end
                                             at time zone 'UTC')::date;
 
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
@@ -105,19 +108,39 @@ update email_usage u
 -- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
 -- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
 -- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
+-- Carriers are found by their open ranges, one step of an index for each, because most of them rest. Crash slots name the first of
+-- `range_size` ordinals.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
--- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean
-with waiting as (
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], range_size bigint, now timestamptz
+-- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean, is_carrier boolean
+with recursive carriers as (
+    (select brand_id, send_id from send_ranges where is_carrier and next_ordinal <= to_ordinal order by brand_id, send_id limit 1)
+     union all
+    select n.brand_id, n.send_id
+      from carriers c
+     cross join lateral (select r.brand_id, r.send_id
+                           from send_ranges r
+                          where r.is_carrier and r.next_ordinal <= r.to_ordinal and (r.brand_id, r.send_id) > (c.brand_id, c.send_id)
+                          order by r.brand_id, r.send_id
+                          limit 1) n
+), running as (
+    select brand_id, id, domain_id, message_class = 'marketing' as is_bulk, held_at
+      from sends
+     where status = 'running' and not is_carrier
+     union all
+    select s.brand_id, s.id, s.domain_id, false, s.held_at
+      from carriers c
+      join sends s on s.brand_id = c.brand_id and s.id = c.send_id
+     where s.status = 'running'
+), waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
       from (select s.brand_id, s.id
-              from sends s
+              from running s
               join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
-             cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
-                                        + case when s.message_class = 'marketing' then 0 else 1 end as place) p
-             where s.status = 'running' and s.held_at is null and s.id <> all (:put_off::bigint[])
+             cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end + case when s.is_bulk then 0 else 1 end as place) p
+             where s.held_at is null and s.id <> all (:put_off::bigint[])
                and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
-             order by s.message_class = 'marketing', s.brand_id <= :after_brand, s.brand_id, random()) s
+             order by s.is_bulk, s.brand_id <= :after_brand, s.brand_id, random()) s
      cross join lateral (
             select r.*
               from send_ranges r
@@ -137,26 +160,46 @@ update send_ranges r
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
 returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at,
           exists (select 1 from send_crashes k
-                   where k.brand_id = r.brand_id and k.send_id = r.send_id and k.ordinal = r.from_ordinal and k.is_range);
+                   where k.brand_id = r.brand_id and k.send_id = r.send_id and k.is_range
+                     and k.ordinal = (r.from_ordinal - 1) / :range_size * :range_size + 1),
+          r.is_carrier;
 
 -- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
 -- name: delivery_take_retries :many
 -- params: owner text, lease_s integer, places bigint[], full bigint[], put_off bigint[], limit integer, now timestamptz
--- columns: brand_id bigint, send_id bigint, ordinal bigint
-with longest as (
+-- columns: brand_id bigint, send_id bigint, ordinal bigint, is_carrier boolean
+with recursive carriers as (
+    (select brand_id, send_id from send_retries where is_carrier and lease_owner is null order by brand_id, send_id limit 1)
+     union all
+    select n.brand_id, n.send_id
+      from carriers c
+     cross join lateral (select r.brand_id, r.send_id
+                           from send_retries r
+                          where r.is_carrier and r.lease_owner is null and (r.brand_id, r.send_id) > (c.brand_id, c.send_id)
+                          order by r.brand_id, r.send_id
+                          limit 1) n
+), running as (
+    select brand_id, id, domain_id, message_class = 'marketing' as is_bulk, held_at
+      from sends
+     where status = 'running' and not is_carrier
+     union all
+    select s.brand_id, s.id, s.domain_id, false, s.held_at
+      from carriers c
+      join sends s on s.brand_id = c.brand_id and s.id = c.send_id
+     where s.status = 'running'
+), longest as (
     select s.brand_id, s.id as send_id
-      from sends s
+      from running s
       join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
-     cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
-                                + case when s.message_class = 'marketing' then 0 else 1 end as place) p
+     cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end + case when s.is_bulk then 0 else 1 end as place) p
      cross join lateral (select y.due_at
                            from send_retries y
                           where y.brand_id = s.brand_id and y.send_id = s.id and y.lease_owner is null and y.due_at <= :now
                           order by y.due_at
                           limit 1) o
-     where s.status = 'running' and s.held_at is null and s.id <> all (:put_off::bigint[])
+     where s.held_at is null and s.id <> all (:put_off::bigint[])
        and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
-     order by s.message_class = 'marketing', o.due_at
+     order by s.is_bulk, o.due_at
      limit 1
 ), due as (
     select y.brand_id, y.send_id, y.ordinal
@@ -171,7 +214,7 @@ update send_retries y
    set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s)
   from due d
  where y.brand_id = d.brand_id and y.send_id = d.send_id and y.ordinal = d.ordinal
-returning y.brand_id, y.send_id, y.ordinal;
+returning y.brand_id, y.send_id, y.ordinal, y.is_carrier;
 
 -- Current recipients of a send, with the custom fields of the design in the given order. Each field's text follows a letter for
 -- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
@@ -222,13 +265,14 @@ select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribe
  where coalesce(e.bytes_before, 0) < :max_bytes
  order by e.ordinal;
 
--- The suppressed addresses among these.
+-- The suppressed addresses among these. Mail that is not marketing ignores that somebody has unsubscribed.
 -- name: delivery_suppressed :many
--- params: brand_id bigint, hashes text[], now timestamptz
+-- params: brand_id bigint, hashes text[], is_marketing boolean, now timestamptz
 -- columns: hash text
 select encode(s.address_hash, 'hex')
   from suppressions_at(:brand_id, :now) s
- where s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)));
+ where s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)))
+   and (:is_marketing or s.reason not in ('unsubscribe', 'unsubscribed'));
 
 -- Locks a range for settling and returns its owner.
 -- name: delivery_hold_range :one
@@ -287,9 +331,9 @@ select :brand_id, :send_id, t.ordinal, t.outcome, t.reason, t.reply, t.relay, t.
 
 -- Queues retries.
 -- name: delivery_put_off :exec
--- params: brand_id bigint, send_id bigint, ordinals bigint[], attempts bigint[], first_ats timestamptz[], due_ats timestamptz[], replies text[], relays text[], uncertain boolean[]
-insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at, reply, relay, uncertain)
-select :brand_id, :send_id, t.ordinal, t.attempts, t.first_at, t.due_at, t.reply, t.relay, t.uncertain
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], attempts bigint[], first_ats timestamptz[], due_ats timestamptz[], replies text[], relays text[], uncertain boolean[], is_carrier boolean
+insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at, reply, relay, uncertain, is_carrier)
+select :brand_id, :send_id, t.ordinal, t.attempts, t.first_at, t.due_at, t.reply, t.relay, t.uncertain, :is_carrier
   from unnest(:ordinals::bigint[], :attempts::bigint[], :first_ats::timestamptz[], :due_ats::timestamptz[], :replies::text[],
               :relays::text[], :uncertain::boolean[]) as t (ordinal, attempts, first_at, due_at, reply, relay, uncertain)
     on conflict (brand_id, send_id, ordinal)
@@ -313,14 +357,15 @@ select :brand_id, :at, 'email', e.type, t.email, t.key, :send_id, :email_id, t.s
  order by t.place, e.step;
 
 -- Counts events in the daily activity of contacts. Rows are written in the order of their keys, so two sends to the same people
--- cannot deadlock. "sent" and "delivered" occur together: only "sent" is counted, and filters read it for both.
+-- cannot deadlock. A batch of a carrier may have a recipient twice. "sent" and "delivered" occur together: only "sent" is counted, and filters read it for both.
 -- name: delivery_activity :exec
 -- params: brand_id bigint, type text, keys text[], at timestamptz
 insert into contact_activity (brand_id, event_type, email_key, day, count)
-select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, 1
+select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, count(*)
   from unnest(:keys::text[]) as k (key)
+ group by k.key
  order by k.key
-    on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + 1;
+    on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + excluded.count;
 
 -- Adds to the statistics of a send and to the event counts of the hour.
 -- name: delivery_count :exec
@@ -341,9 +386,9 @@ select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, e.count
 -- Adds to the counts by receiving domain and source of the contact. Runs behind delivery_count, in the common order of these tables.
 -- "sent" and "delivered" occur together.
 -- name: delivery_rollups :exec
--- params: brand_id bigint, send_id bigint, types text[], keys text[], sources text[], at timestamptz
-insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)
-select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type, n.domain, n.source, n.count
+-- params: brand_id bigint, send_id bigint, node_id text, types text[], keys text[], sources text[], at timestamptz
+insert into event_rollups (brand_id, send_id, node_id, day, event_type, receiving_domain, source, count)
+select :brand_id, :send_id, :node_id, (:at::timestamptz at time zone 'UTC')::date, e.type, n.domain, n.source, n.count
   from (select t.type, split_part(t.key, '@', 2) as domain, coalesce(t.source, '') as source, count(*) as count
           from unnest(:types::text[], :keys::text[], :sources::text[]) as t (type, key, source)
          group by 1, 2, 3) n
@@ -353,7 +398,7 @@ select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type,
        do update set count = event_rollups.count + excluded.count;
 
 -- Ends a send without open recipients. No row while a recipient is open or waits for a tranche, or when the send has ended
--- already. The insights of its brand are found anew six hours after the end of a large send.
+-- already. A carrier never ends. The insights of its brand are found anew six hours after the end of a large send.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text
@@ -366,7 +411,7 @@ with ended as (
            failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
            updated_at = :now
       from send_stats t
-     where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null
+     where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null and not s.is_carrier
        and t.brand_id = s.brand_id and t.send_id = s.id
        and not exists (select 1 from send_ranges r
                         where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
@@ -381,7 +426,7 @@ with ended as (
 )
 select status from ended;
 
--- Ends a send that cannot continue and returns the allowance of the recipients without a result. The lock of the statistics comes
+-- Ends a send that cannot continue, unless it is a carrier, and returns the allowance of the recipients without a result. The lock of the statistics comes
 -- first, as in delivery_count.
 -- name: delivery_fail :exec
 -- params: organization_id bigint, brand_id bigint, id bigint, error text, now timestamptz
@@ -393,7 +438,7 @@ with figures as (
            error = :error, failed_at = :now, pause_reason = null, updated_at = :now
       from figures t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
-       and t.brand_id = s.brand_id and t.send_id = s.id
+       and not s.is_carrier and t.brand_id = s.brand_id and t.send_id = s.id
     returning s.brand_id, s.id, s.started_at, s.recipient_count, t.delivered + t.bounced - t.bounced_later + t.skipped + t.failed + t.held as decided
 ), released as (
     select g.released, g.released_at
@@ -516,7 +561,9 @@ select owner, state, started_at, seen_at
 -- name: delivery_senders_forget :exec
 delete from senders where seen_at < clock_timestamp() - interval '1 day';
 
--- True while any send is running.
+-- True while any send is running. A carrier runs while a message of it waits for its result.
 -- name: delivery_any_running :one
 -- columns: running boolean
-select exists (select 1 from sends where status = 'running');
+select exists (select 1 from sends where status = 'running' and not is_carrier)
+       or exists (select 1 from send_ranges where is_carrier and next_ordinal <= to_ordinal)
+       or exists (select 1 from send_retries where is_carrier);

@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "db/advisory_locks.h"
 #include "engine/suppressions/suppress.h"
+#include "sql/payloads.h"
+#include "sql/run_starts.h"
 #include "sql/suppress.h"
 
 #include <string.h>
@@ -53,6 +56,10 @@ struct settlement {
     struct bounce_columns full; /* addresses to suppress for a time */
     int64_t *doubled;           /* recipients of this batch whose result another process has written */
     size_t doubled_count;
+    int64_t *message_ids; /* of a carrier: the messages with a result */
+    size_t message_count;
+    int64_t *payload_ids; /* that they do not read any more */
+    size_t payload_count;
     int64_t counts[DELIVERY_LATER + 1];
     bool any_open;
 };
@@ -111,6 +118,15 @@ static void bounce_columns_add(struct bounce_columns *bounces, const struct work
     bounces->replies[bounces->count++] = reply;
 }
 
+static void gather_message(struct settlement *all, const struct delivery_batch *batch, size_t index)
+{
+    const struct carrier_messages_row *message = batch->messages != NULL ? &batch->messages[index] : NULL;
+    if (message != NULL && message->id.set)
+        all->message_ids[all->message_count++] = message->id.value;
+    if (message != NULL && message->payload_id.set)
+        all->payload_ids[all->payload_count++] = message->payload_id.value;
+}
+
 static void gather_result(struct settlement *all, const struct work *work, const struct delivery_batch *batch, size_t index)
 {
     const struct delivery_recipients_row *recipient = &batch->recipients[index];
@@ -121,6 +137,7 @@ static void gather_result(struct settlement *all, const struct work *work, const
         return;
     }
     result_columns_add(&all->decided, work, recipient, result, NULL);
+    gather_message(all, batch, index);
     if (result->outcome == DELIVERY_DELIVERED)
         result_columns_add(&all->delivered, work, recipient, result, batch->send->is_sandbox ? captured : NULL);
     if (result->outcome != DELIVERY_BOUNCED)
@@ -187,6 +204,8 @@ static struct settlement gather_results(const struct work *work, const struct de
         .hard = bounce_columns_new(work->arena, capacity),
         .full = bounce_columns_new(work->arena, capacity),
         .doubled = arena_array(work->arena, capacity, sizeof(int64_t)),
+        .message_ids = arena_array(work->arena, capacity, sizeof(int64_t)),
+        .payload_ids = arena_array(work->arena, capacity, sizeof(int64_t)),
     };
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->results[i].outcome == DELIVERY_OPEN)
@@ -233,6 +252,7 @@ static void add_retries(const struct delivery_batch *batch, const struct settlem
         .replies = { rows->replies, rows->count },
         .relays = { rows->relays, rows->count },
         .uncertain = { rows->uncertain, rows->count },
+        .is_carrier = batch->is_carrier,
     };
     struct delivery_delete_finished_retries_params retried = {
         .brand_id = batch->brand_id,
@@ -243,6 +263,24 @@ static void add_retries(const struct delivery_batch *batch, const struct settlem
         db_batch_add(statements, &delivery_put_off_statement, &later);
     if (batch->from_ordinal == 0)
         db_batch_add(statements, &delivery_delete_finished_retries_statement, &retried);
+}
+
+/* The same events of a carrier: each names the message of the run. */
+static void add_message_events(const struct delivery_events_params *events, const struct result_columns *rows,
+                               struct db_batch *statements)
+{
+    struct carrier_events_params params = {
+        .brand_id = events->brand_id,
+        .carrier_id = events->send_id,
+        .email_id = events->email_id,
+        .types = events->types,
+        .ordinals = { rows->ordinals, rows->count },
+        .emails = events->emails,
+        .keys = events->keys,
+        .summaries = events->summaries,
+        .at = events->at,
+    };
+    db_batch_add(statements, &carrier_events_statement, &params);
 }
 
 static void add_events(const struct delivery_batch *batch, const struct work *work, const struct result_columns *rows,
@@ -266,7 +304,10 @@ static void add_events(const struct delivery_batch *batch, const struct work *wo
     };
     if (rows->count == 0)
         return;
-    db_batch_add(statements, &delivery_events_statement, &events);
+    if (batch->is_carrier)
+        add_message_events(&events, rows, statements);
+    else
+        db_batch_add(statements, &delivery_events_statement, &events);
     db_batch_add(statements, &delivery_activity_statement, &activity);
 }
 
@@ -289,6 +330,7 @@ static void add_rollups(const struct delivery_batch *batch, const struct work *w
     struct delivery_rollups_params rollups = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
+        .node_id = batch->send->node_id,
         .types = { types, count },
         .keys = { keys, count },
         .sources = { sources, count },
@@ -314,7 +356,44 @@ static void add_suppressions(const struct delivery_batch *batch, const struct wo
         db_batch_add(statements, &suppressions_add_statement, &suppress);
 }
 
-/* Adds the statistics, the rollups, the allowance and the suppressions. */
+/* Wakes the runs that wait for these messages. The lock keeps steppers from letting a run begin to wait for one of them meanwhile.
+ */
+static void add_wakes(const struct work *work, const struct delivery_batch *batch, struct int_list message_ids,
+                      struct db_batch *statements)
+{
+    struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
+    struct run_wake_by_messages_params wake = { .brand_id = batch->brand_id, .message_ids = message_ids, .now = work->now_us };
+    db_batch_add(statements, &run_lock_messages_statement, &lock);
+    db_batch_add(statements, &run_wake_by_messages_statement, &wake);
+    db_batch_add(statements, &run_notify_statement, NULL);
+}
+
+/* Of a carrier: wakes the runs that wait for the messages with a result, and records the results with them. */
+static void add_messages(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
+                         struct db_batch *statements)
+{
+    const struct result_columns *rows = &all->decided;
+    struct carrier_settle_params settle = {
+        .brand_id = batch->brand_id,
+        .carrier_id = batch->send_id,
+        .ordinals = { rows->ordinals, rows->count },
+        .outcomes = { rows->outcomes, rows->count },
+    };
+    if (all->message_count == 0)
+        return;
+    add_wakes(work, batch, (struct int_list){ all->message_ids, all->message_count }, statements);
+    db_batch_add(statements, &carrier_settle_statement, &settle);
+}
+
+/* The payloads are erased in the end: steppers lock them behind the usage, too. */
+static void add_erasure(const struct delivery_batch *batch, const struct settlement *all, struct db_batch *statements)
+{
+    struct payload_erase_params erase = { .brand_id = batch->brand_id, .ids = { all->payload_ids, all->payload_count } };
+    if (all->payload_count > 0)
+        db_batch_add(statements, &payload_erase_statement, &erase);
+}
+
+/* Adds the statistics, the rollups, the messages, the allowance and the suppressions. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
@@ -334,14 +413,17 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .send_id = batch->send_id,
         .mailed = counts.delivered + counts.bounced + counts.held,
         .unmailed = counts.skipped + counts.failed,
+        .at = work->now_us,
     };
     add_suppressions(batch, work, &all->hard, (struct opt_int){ 0 }, statements);
     add_suppressions(batch, work, &all->full, suppression_mailbox_full_end(work->now_us), statements);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
     add_rollups(batch, work, all, statements);
+    add_messages(batch, work, all, statements);
     if (usage.mailed + usage.unmailed > 0)
         db_batch_add(statements, &delivery_correct_usage_statement, &usage);
+    add_erasure(batch, all, statements);
 }
 
 static bool write_results_and_commit(const struct work *work, struct delivery_batch *batch, const struct settlement *all,

@@ -199,7 +199,12 @@ select email_id from ids;
 select v.id, v.html, v.plain_text, v.html_code, v.text_code
   from email_versions v
  where v.brand_id = :brand_id and v.link_table is null
-   and not exists (select 1 from sends s where s.brand_id = v.brand_id and s.email_version_id = v.id and s.status = 'running')
+   and not exists (select 1 from sends s
+                    where s.brand_id = v.brand_id and s.email_version_id = v.id and s.status = 'running'
+                      and (not s.is_carrier
+                           or exists (select 1 from send_ranges r
+                                       where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
+                           or exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)))
  order by v.id
  limit :limit;
 

@@ -261,12 +261,174 @@ static void test_allowance_has_no_room(void **state)
     assert_int_equal(number_of("select sent from email_usage"), 100000000);
 }
 
+/* ---- Delivery ---- */
+
+static void deliver(const char *until, int64_t wanted)
+{
+    run_until((struct job_services){ .outbox = outbox }, until, wanted);
+}
+
+static char *outbox_read(const char *name)
+{
+    FILE *file = fopen(arena_printf(arena, "%s/new/%s", outbox_path, name), "r");
+    assert_non_null(file);
+    char *bytes = arena_alloc(arena, 65536);
+    bytes[fread(bytes, 1, 65535, file)] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+static void make_contact(const char *address, bool is_subscribed)
+{
+    run_sql("insert into contacts (brand_id, email, email_key, source, subscribed, created_at, updated_at)"
+            "values (%lld, '%s', '%s', 'API', %s, now(), now())",
+            (long long)work.brand_id, address, address, is_subscribed ? "true" : "false");
+}
+
+/* A run that waits for the message of another run, as one behind a filter of engagement does. */
+static int64_t make_waiting_run(int64_t message_id, int64_t payload_id)
+{
+    run_sql(
+        "insert into automation_runs (brand_id, automation_id, version_id, payload_id, email, email_key, node_id, waits_message,"
+        "                             started_at)"
+        "values (%lld, 5, 50, nullif(%lld, 0), 'ada@x.example', 'ada@x.example', 'filter', %lld, now())",
+        (long long)work.brand_id, (long long)payload_id, (long long)message_id);
+    return number_of("select max(id) from automation_runs");
+}
+
+static void test_messages_are_delivered(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    int64_t payload_id = store("{\"code\":\"MARKER\",\"name\":\"Ada\"}", "{}");
+    make_contact("bob@x.example", false);
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "bob@x.example"),
+                                          message_to(3, "ada@x.example") };
+    for (size_t i = 0; i < ARRAY_COUNT(messages); i++) {
+        messages[i].payload_id = payload_id;
+        messages[i].audience_run_id = 7;
+        messages[i].instance_id = 8;
+    }
+    messages[1].contact_id = number_of("select max(id) from contacts");
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    make_waiting_run(ids.items[0], 0);
+    make_waiting_run(carrier_id, 0);
+    deliver("select count(*) from send_results", 3);
+
+    const char *mail = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, ids.items[0])));
+    assert_non_null(strstr(mail, "Subject: Welcome, Ada\r\n"));
+    assert_non_null(strstr(mail, "Code MARKER"));
+    assert_int_equal(number_of("select count(*) from sends where status = 'running' and is_carrier"), 1);
+    assert_int_equal(
+        number_of("select count(*) from events e join automation_sends m on m.brand_id = e.brand_id and m.id = e.send_id"
+                  " where e.automation_id = 5 and e.node_id = 'welcome' and e.automation_run_id = m.run_id"
+                  "   and e.audience_run_id = 7 and e.trigger_instance_id = 8 and e.event_type in ('sent', 'delivered')"),
+        4);
+    assert_int_equal(number_of("select count(*) from events where not (event_type in ('sent', 'delivered'))"), 0);
+    assert_int_equal(number_of("select count(*) from event_rollups where node_id = 'welcome' and event_type = 'sent'"), 1);
+    assert_int_equal(number_of("select sent * 100 + skipped * 10 + failed from audience_run_nodes"
+                               " where audience_run_id = 7 and node_id = 'welcome'"),
+                     210);
+    assert_int_equal(number_of("select count(*) from automation_runs where due_at is not null"), 1);
+    assert_int_equal(number_of("select count(*) from automation_sends where payload_id is null"), 3);
+    assert_int_equal(number_of("select count(*) from trigger_payloads"), 0);
+    assert_int_equal(number_of("select sent from email_usage"), 2);
+    assert_int_equal(number_of("select count(*) from send_ranges where next_ordinal <= to_ordinal"), 0);
+
+    /* The carrier rests, and goes on. */
+    struct carrier_message later = message_to(4, "cyd@x.example");
+    append(carrier_id, &later, 1, &has_room, &ids);
+    deliver("select count(*) from send_results where outcome = 'delivered'", 3);
+    mail = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, ids.items[0])));
+    assert_non_null(strstr(mail, "Subject: Welcome, you\r\n"));
+}
+
+/* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
+static void test_transactional_mail_needs_no_consent(void **state)
+{
+    (void)state;
+    run_sql("update domains set sending_purpose = 'transactional'");
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    static const char *const addresses[] = { "left@x.example", "bounced@x.example", "complained@x.example" };
+    static const char *const reasons[] = { "unsubscribe", "bounce", "complaint" };
+    struct carrier_message messages[ARRAY_COUNT(addresses)];
+    for (size_t i = 0; i < ARRAY_COUNT(addresses); i++) {
+        unsigned char hash[SECRET_HASH_BYTES];
+        char hex[2 * sizeof(hash) + 1];
+        make_contact(addresses[i], false);
+        address_hash(work.engine->address_key, addresses[i], hash);
+        hex_encode(hash, sizeof(hash), hex);
+        run_sql("insert into suppressions (brand_id, address_hash, reason, created_at) values (%lld, '\\x%s', '%s', now())",
+                (long long)work.brand_id, hex, reasons[i]);
+        messages[i] = message_to((int64_t)i + 1, addresses[i]);
+        messages[i].contact_id = number_of("select max(id) from contacts");
+    }
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    deliver("select count(*) from send_results", 3);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 1 and outcome = 'delivered'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'skipped' and reason = 'suppressed'"), 2);
+}
+
+static void test_payload_that_does_not_open(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "bob@x.example"),
+                                          message_to(3, "cyd@x.example") };
+    messages[0].payload_id = store("{\"code\":\"one\"}", "{}");
+    messages[1].payload_id = store("{\"code\":\"two\"}", "{}");
+    messages[2].payload_id = 987654;
+    run_sql("update trigger_payloads set sealed = set_byte(sealed, 30, get_byte(sealed, 30) # 1) where id = %lld",
+            (long long)messages[1].payload_id);
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    deliver("select count(*) from send_results", 3);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 1 and outcome = 'delivered'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 2 and outcome = 'failed'"
+                               " and reason = 'The payload of this message cannot be opened.'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 3 and outcome = 'failed'"), 1);
+    assert_int_equal(number_of("select count(*) from trigger_payloads"), 0);
+    assert_int_equal(number_of("select sent from email_usage"), 1);
+}
+
+/* Payloads that are too many for one batch are delivered in parts. */
+static void test_large_payloads_are_read_in_parts(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    char *text = arena_alloc(arena, 60001);
+    memset(text, 'x', 60000);
+    int64_t payload_id = store(arena_printf(arena, "{\"code\":\"one\",\"filler\":\"%s\"}", text), "{}");
+    struct carrier_message messages[120];
+    for (int64_t i = 0; i < 120; i++) {
+        messages[i] = message_to(i + 1, arena_printf(arena, "r%lld@x.example", (long long)i));
+        messages[i].payload_id = payload_id;
+    }
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, 120, &has_room, &ids);
+    deliver("select count(*) from send_results where outcome = 'delivered'", 120);
+    assert_int_equal(number_of("select count(*) from trigger_payloads"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row), CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),      CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),     CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_payload_opens_for_its_row),  CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),       CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),      CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),     CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open), CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }

@@ -189,7 +189,7 @@ static int suppressing_readers(void)
     struct import_suppressions_any_row *any;
     struct send_test_suppression_row *test;
     struct text_list hashes = { ada_hashes, 1 };
-    assert_ok(sql_delivery_suppressed(conn, arena, &(struct delivery_suppressed_params){ work.brand_id, hashes, work.now_us },
+    assert_ok(sql_delivery_suppressed(conn, arena, &(struct delivery_suppressed_params){ work.brand_id, hashes, true, work.now_us },
                                       &delivery_rows, &delivery, &err),
               &err);
     assert_ok(sql_import_suppressed(conn, arena, &(struct import_suppressed_params){ work.brand_id, hashes, work.now_us },
