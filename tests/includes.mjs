@@ -43,7 +43,7 @@ const FOLDERS = {
     api_keys: ['core'],
     assets: ['core'],
     audiences: ['core', 'filters'],
-    automations: ['core', 'contracts', 'domains', 'ledger', 'nodes', 'runs', 'sends'],
+    automations: ['core', 'compose', 'contracts', 'nodes', 'runs'],
     brands: ['core'],
     compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],

@@ -73,13 +73,13 @@ create table automations (
     deleted_at        timestamptz,
     primary key (brand_id, id)
 );
-create index automations_by_created on automations (brand_id, created_at desc, id desc) where deleted_at is null;
+create index automations_by_updated on automations (brand_id, updated_at desc, id desc) where deleted_at is null;
 
 -- Versions never change. nodes and connections are as the caller gave them, with decoded configs. trigger_id and audience_id come
 -- from the config of the trigger node. trigger_node: that node, which a fire reads without the rest of the graph.
 create table automation_versions (
     brand_id        bigint not null references brands,
-    id              bigint generated always as identity,
+    id              bigint generated always as identity (start with 1099511627776), -- on the wire, versions of designs share the kind
     automation_id   bigint not null,
     version         integer not null,
     nodes           jsonb not null,
