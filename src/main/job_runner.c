@@ -12,6 +12,7 @@
 #include "net/dns.h"
 #include "render/renderer.h"
 #include "sender/sender.h"
+#include "stepper/stepper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct job_runner {
     struct asset_store *assets;
     struct smtp_relays *relays; /* NULL: none */
     struct sender *sender;
+    struct stepper *stepper;
     char *image_program;
     struct workers *workers;
     char helo_name[HOST_NAME_BYTES];
@@ -152,6 +154,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
     if (options->fetch_allow_loopback)
         log_event(LOG_WARNING, "jobs.fetch", "Images may be fetched from this machine itself. This is for tests only.");
     jobs->workers = workers_start(installation, &services, (int)options->threads);
+    jobs->stepper = stepper_start(installation);
     *ret_jobs = jobs;
     return true;
 }
@@ -161,6 +164,7 @@ void job_runner_stop(struct job_runner *jobs)
     if (jobs == NULL)
         return;
     workers_stop(jobs->workers);
+    stepper_stop(jobs->stepper);
     sender_stop(jobs->sender);
     smtp_relays_free(jobs->relays);
     renderer_free(jobs->renderer);

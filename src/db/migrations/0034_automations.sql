@@ -172,6 +172,7 @@ create table audience_run_nodes (
 
 -- One execution of one automation for one recipient. The row lock is the lease of a stepper.
 --   node_id, visit   the node that the run is at or waits in, and the number of that visit; visit 0: not begun
+--   entered_at       when the run reached the node; null: it has not begun
 --   due_at           the time of the next step; null: only an event or a message can wake the run, or it has ended
 --   waits_message    automation_sends.id whose engagement wakes the run
 --   waits_trigger    the trigger whose fire for the same address wakes the run
@@ -192,6 +193,7 @@ create table automation_runs (
     status              text not null default 'running' check (status in ('queued', 'running', 'completed', 'failed', 'canceled')),
     node_id             text not null,
     visit               integer not null default 0,
+    entered_at          timestamptz,
     due_at              timestamptz,
     waits_message       bigint,
     waits_trigger       bigint,
@@ -201,7 +203,7 @@ create table automation_runs (
     completed_at        timestamptz,
     primary key (brand_id, id)
 );
-create index automation_runs_due on automation_runs (due_at, brand_id, id) where due_at is not null and not is_held and status = 'running';
+create index automation_runs_due on automation_runs (brand_id, due_at, id) where due_at is not null and not is_held and status = 'running';
 create index automation_runs_open on automation_runs (brand_id, automation_id, id) where status in ('queued', 'running');
 create index automation_runs_held on automation_runs (brand_id, automation_id, id) where is_held;
 create index automation_runs_of_audience on automation_runs (brand_id, audience_run_id, id) where audience_run_id is not null;

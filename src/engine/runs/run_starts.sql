@@ -8,7 +8,7 @@ with started as (
                                  contact_id, email, email_key, node_id, due_at, is_held, started_at)
     select :brand_id, t.automation_id, t.version_id, nullif(t.trigger_id, 0), nullif(t.instance_id, 0), nullif(t.audience_run_id, 0),
            nullif(t.payload_id, 0), nullif(t.contact_id, 0), t.email, t.key, t.node, :now,
-           coalesce(a.is_paused, false) or coalesce(l.status in ('scheduled', 'paused'), false), :now
+           coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false), :now
       from unnest(:automation_ids::bigint[], :version_ids::bigint[], :nodes::text[], :trigger_ids::bigint[], :instance_ids::bigint[],
                   :payload_ids::bigint[], :audience_run_ids::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[])
            with ordinality as t (automation_id, version_id, node, trigger_id, instance_id, payload_id, audience_run_id, contact_id,
@@ -26,9 +26,14 @@ with started as (
 )
 select id from started order by id;
 
--- Notifies the steppers behind the commit.
+-- Notifies the steppers behind the commit; they look for due runs in all brands.
 -- name: run_notify :exec
 select pg_notify('posthorn_step', '');
+
+-- The same for one brand, without a look at the others.
+-- name: run_notify_brand :exec
+-- params: brand_id bigint
+select pg_notify('posthorn_step', :brand_id::bigint::text);
 
 -- Keeps steppers from letting a run of this address begin to wait for an event, until the end of the transaction. A stepper tries
 -- the same lock (run_lock_addresses) and leaves the run for later when it fails. So an event either is there when the run begins to
@@ -44,7 +49,7 @@ update automation_runs
    set due_at = :now
  where brand_id = :brand_id and waits_trigger = :trigger_id and email_key = :email_key and status = 'running' and due_at is distinct from :now;
 
--- Wakes the runs that wait for engagement with one of these messages.
+-- Wakes the runs that wait for the result of these messages, or for engagement with them.
 -- name: run_wake_by_messages :exec
 -- params: brand_id bigint, message_ids bigint[], now timestamptz
 update automation_runs r
@@ -56,7 +61,7 @@ update automation_runs r
            for no key update) w
  where r.brand_id = :brand_id and r.id = w.id;
 
--- As run_lock_address, for messages.
+-- As run_lock_address, for messages (step_lock_messages).
 -- name: run_lock_messages :exec
 -- params: lock integer, message_ids bigint[]
 select pg_advisory_xact_lock_shared(:lock, hashint8(m.id))

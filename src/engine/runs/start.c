@@ -76,9 +76,10 @@ bool runs_start(const struct work *work, const struct run_start *starts, size_t 
     if (count > RUN_STARTS_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "Too many runs start at once.");
     struct run_starts_params params = params_of(work, starts, count);
+    struct run_notify_brand_params notify = { .brand_id = work->brand_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t started = db_batch_add(batch, &run_starts_statement, &params);
-    db_batch_add(batch, &run_notify_statement, NULL);
+    db_batch_add(batch, &run_notify_brand_statement, &notify);
     if (!db_batch_run(batch, err))
         return false;
     const struct db_rows *rows = db_batch_rows(batch, started);
@@ -120,5 +121,6 @@ bool runs_wake_by_messages(const struct work *work, struct int_list message_ids,
 
 bool runs_notify(const struct work *work, struct error *err)
 {
-    return sql_run_notify(work->conn, work->arena, NULL, err);
+    struct run_notify_brand_params notify = { .brand_id = work->brand_id };
+    return sql_run_notify_brand(work->conn, work->arena, &notify, NULL, err);
 }

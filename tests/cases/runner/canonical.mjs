@@ -1,6 +1,6 @@
 // Bodies of different transports are compared without what must differ: ids, times, cursors, request ids, and the suggestion of an
 // error, which names routes, tools or commands.
-const ID = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{13}$/;
+const ID = /\b[a-z]{3}_[0-9a-hjkmnp-tv-z]{13}\b/g; // also inside a text, such as a path
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function plain(value, seen, key) {
@@ -11,12 +11,12 @@ function plain(value, seen, key) {
   if (typeof value !== 'string') return value;
   if (TIME.test(value)) return '<time>';
   if (key === 'suggestion' || key === 'cursor' || key === 'errorFileUrl' || key === 'confirmationToken') return `<${key}>`;
-  if (ID.test(value)) {
-    if (!seen.has(value)) seen.set(value, `<${value.slice(0, 3)} ${seen.size + 1}>`);
-    return seen.get(value);
-  }
+  const named = (id) => {
+    if (!seen.has(id)) seen.set(id, `<${id.slice(0, 3)} ${seen.size + 1}>`);
+    return seen.get(id);
+  };
   // Every domain has selectors and keys of its own.
-  return value.replace(/^ph\d+([re])\._domainkey\./, 'ph<number>$1._domainkey.').replace(/^(v=DKIM1; k=\w+; p=)[\w+/=]+$/, '$1<key>');
+  return value.replace(ID, named).replace(/^ph\d+([re])\._domainkey\./, 'ph<number>$1._domainkey.').replace(/^(v=DKIM1; k=\w+; p=)[\w+/=]+$/, '$1<key>');
 }
 
 // The canonical text of a body; `seen` names the ids of one run in the order they appear.
