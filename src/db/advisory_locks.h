@@ -14,4 +14,5 @@ enum advisory_lock {
     ADVISORY_LOCK_DOMAIN_NAME = 730579265,  /* key: name; a sending domain is verified */
     ADVISORY_LOCK_RUN_EVENTS = 730579266,   /* key: brand and address; a run begins to wait for an event, or the event comes */
     ADVISORY_LOCK_RUN_MESSAGES = 730579267, /* key: message of a run; a run begins to wait for it, or its recipient acts */
+    ADVISORY_LOCK_LAUNCH = 730579268,       /* key: launch; it begins, is resumed or is canceled */
 };

@@ -21,3 +21,11 @@ bool op_analytics_events(struct op_context *ctx, const struct analytics_events_a
     return window_read(&ctx->work, args->from, args->to, EVENTS_DEFAULT_DAYS, &filter.window, err) &&
            analytics_events(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
+
+bool op_analytics_automations(struct op_context *ctx, const struct analytics_automations_args *args, struct reply *reply,
+                              struct error *err)
+{
+    struct window window;
+    return window_read(&ctx->work, args->from, args->to, AUTOMATIONS_DEFAULT_DAYS, &window, err) &&
+           analytics_automations(&ctx->work, window, &reply->json, err);
+}

@@ -1,10 +1,10 @@
 #include "engine/sends/sends.h"
+#include "api/handlers/gradual_args.h"
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/sends/approval.h"
 #include "engine/sends/confirm.h"
-#include "engine/sends/gradual.h"
 #include "engine/sends/test_message.h"
 
 /* A preview does nothing, so the same call may be made again with its idempotency key. */
@@ -36,18 +36,6 @@ static const char *text_or_none(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static bool read_plan(struct op_context *ctx, const struct gradual_send *args, struct gradual_plan *ret_plan, struct error *err)
-{
-    *ret_plan = (struct gradual_plan){
-        .starting_percentage = args->starting_percentage,
-        .increment_percentage = args->increment_percentage,
-        .interval_value = args->interval->value,
-        .is_daily = args->interval->unit == GRADUAL_UNIT_DAY,
-        .time_zone = args->time_zone,
-    };
-    return gradual_plan_check(&ctx->work, ret_plan, err);
-}
-
 /* Enqueues the job that begins the send, and that continues a gradual one. */
 static bool enqueue_campaign(struct op_context *ctx, int64_t send_id, int64_t run_after_us, struct reply *reply, struct error *err)
 {
@@ -60,8 +48,8 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
 {
     if (ctx->call->is_declined)
         return decline(ctx, reply, err);
-    struct gradual_plan plan;
-    if (args->gradual_send != NULL && !read_plan(ctx, args->gradual_send, &plan, err))
+    const struct gradual_plan *plan;
+    if (!gradual_plan_from_args(ctx, args->gradual_send, &plan, err))
         return false;
     struct send_request request = {
         .email_id = args->email_id,
@@ -74,7 +62,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
         .scheduled_at_us = args->scheduled_at,
-        .gradual = args->gradual_send != NULL ? &plan : NULL,
+        .gradual = plan,
         .confirmation = ctx->call->confirmation,
         .key_id = ctx->call->who.key_id,
     };

@@ -305,3 +305,6 @@ begin
     get diagnostics erased = row_count;
     return erased;
 end $$;
+
+-- A confirmation of an assistant may also confirm a launch.
+alter table send_confirmations add column audience_run_id bigint;

@@ -23,7 +23,7 @@ bool window_read(const struct work *work, struct opt_int from_us, struct opt_int
     return true;
 }
 
-static void write_range(struct window window, struct json_writer *json)
+void window_write(struct window window, struct json_writer *json)
 {
     json_key(json, "range");
     json_object_begin(json);
@@ -104,7 +104,7 @@ bool analytics_overview(const struct work *work, struct window window, struct js
     }
     json_array_end(json);
     json_member_text(json, "granularity", hourly ? "1h" : "1d");
-    write_range(window, json);
+    window_write(window, json);
     json_object_end(json);
     return true;
 }
@@ -233,7 +233,7 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
     if (page.shown > 0)
         end = (struct page_cursor){ .number = rows[page.shown - 1].occurred_at, .id = rows[page.shown - 1].id };
     page_end(&page, work, binding, end);
-    write_range(filter->window, json);
+    window_write(filter->window, json);
     json_object_end(json);
     return true;
 }

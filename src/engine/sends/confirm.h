@@ -6,8 +6,8 @@
  * preview and a token. The same call with the token sends. The token is bound to
  * the organization, the brand, the credential, the checked request (including
  * design version and sender), and the number of recipients, which may grow a
- * little. It expires after CONFIRM_LIFETIME_S. It confirms one send, or none when
- * the user has declined it.
+ * little (confirm_token.h). It expires after CONFIRM_LIFETIME_S. It confirms one
+ * send, or none when the user has declined it.
  *
  * Private to the sends module, except the preview, which transports show.
  */
@@ -16,9 +16,6 @@
 #include "engine/sends/send_request.h"
 
 enum {
-    CONFIRM_LIFETIME_S = 15 * 60,
-    CONFIRM_GROWTH = 10,        /* allowed growth of the number of recipients since the preview, */
-    CONFIRM_GROWTH_PERCENT = 1, /* or in percent; the larger one applies */
     PREVIEW_TEXT_CHARS = 400,
     PREVIEW_WARNINGS_MAX = 24, /* more than there can be */
 };

@@ -27,23 +27,23 @@ select c.email, c.first_name, c.last_name, c.user_id,
   from contacts c
  where c.brand_id = :brand_id and c.email_key = :email_key;
 
--- Marks a token as used by a send. No row when it was used or declined before. Tokens that expired more than a day ago are deleted.
+-- Marks a token as used by a send or a launch. No row when it was used or declined before. Tokens that expired more than a day ago are deleted.
 -- name: send_confirmation_use :one
--- params: brand_id bigint, token_hash bytea, send_id bigint, expires_at timestamptz, now timestamptz
+-- params: brand_id bigint, token_hash bytea, send_id bigint null, audience_run_id bigint null, expires_at timestamptz, now timestamptz
 -- columns: brand_id bigint
 with forgotten as (
     delete from send_confirmations where brand_id = :brand_id and expires_at < :now::timestamptz - interval '1 day'
 )
-insert into send_confirmations (brand_id, token_hash, send_id, expires_at)
-values (:brand_id, :token_hash, :send_id, :expires_at)
+insert into send_confirmations (brand_id, token_hash, send_id, audience_run_id, expires_at)
+values (:brand_id, :token_hash, :send_id, :audience_run_id, :expires_at)
     on conflict do nothing
 returning brand_id;
 
--- Marks a token as declined. A token that was used by a send stays so.
+-- Marks a token as declined. A token that was used stays so.
 -- name: send_confirmation_decline :one
 -- params: brand_id bigint, token_hash bytea, expires_at timestamptz
--- columns: was_sent boolean
+-- columns: was_used boolean
 insert into send_confirmations as c (brand_id, token_hash, send_id, expires_at)
 values (:brand_id, :token_hash, null, :expires_at)
     on conflict (brand_id, token_hash) do update set expires_at = c.expires_at
-returning c.send_id is not null;
+returning c.send_id is not null or c.audience_run_id is not null;

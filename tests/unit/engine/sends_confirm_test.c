@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "engine/sends/confirm.h"
+#include "engine/sends/confirm_token.h"
 
 static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body>"
                            "<p>Hello {{ firstName | default: 'there' }} from {{ customFields.city }}</p></body></html>";
