@@ -211,6 +211,9 @@ extern const struct operation *const api_tracked_request[];
 /* Candidates of a report of a mail provider; no credential is needed, the provider proves itself. */
 extern const struct operation *const api_reports[];
 
+/* Candidates of an event of a provider; no credential is needed, the provider proves itself. */
+extern const struct operation *const api_integration_event[];
+
 /* Candidates of a report of another mail system (engine/reports/receive.h). No credential is needed. */
 extern const struct operation *const api_mail_report[];
 

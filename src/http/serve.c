@@ -120,6 +120,8 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
         return &tracking_endpoint;
     if (exchange->server->api != NULL && reports_path(exchange))
         return &reports_endpoint;
+    if (exchange->server->api != NULL && hooks_path(exchange))
+        return &hooks_endpoint;
     return &rest_endpoint;
 }
 

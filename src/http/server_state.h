@@ -58,6 +58,7 @@ extern const struct http_endpoint download_endpoint;    /* /downloads/… */
 extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
 extern const struct http_endpoint tracking_endpoint;    /* /c/… and /o/… */
 extern const struct http_endpoint reports_endpoint;     /* /reports/… */
+extern const struct http_endpoint hooks_endpoint;       /* /integrations/… */
 
 /* True when the path belongs to the endpoint. */
 bool asset_path(const struct http_exchange *exchange) NONNULL(1);
@@ -65,6 +66,7 @@ bool download_path(const struct http_exchange *exchange) NONNULL(1);
 bool unsubscribe_path(const struct http_exchange *exchange) NONNULL(1);
 bool tracking_path(const struct http_exchange *exchange) NONNULL(1);
 bool reports_path(const struct http_exchange *exchange) NONNULL(1);
+bool hooks_path(const struct http_exchange *exchange) NONNULL(1);
 
 /* ---- Shared by the endpoints ---- */
 

@@ -11,13 +11,10 @@ bool operator_add_integration(const struct work *work, const struct integration_
     if (!db_tx_begin(work->conn, &tx, err) || !integration_add(work, connection, &id, &secret, err) ||
         !operator_commit(work, &tx, "admin.integration.add", work_id(work, ID_INTEGRATION, id), err))
         return false;
-    const char *path = integration_path(work, connection->provider, id);
     json_object_begin(json);
     json_member_id(json, work, "connectionId", ID_INTEGRATION, id);
     json_member_text(json, "provider", connection->provider);
-    json_member_text(json, "path", path);
-    if (work->engine->public_url != NULL)
-        json_member_text(json, "url", arena_printf(work->arena, "%s%s", work->engine->public_url, path));
+    json_member_text(json, "path", integration_path(work, connection->provider, id));
     json_member_text_if(json, "secret", secret);
     json_key(json, "triggers");
     if (!integration_triggers_write(work, id, json, err))

@@ -271,7 +271,7 @@ bool trigger_fire(const struct work *work, const struct fire_request *request, s
     struct fire_contact contact;
     if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.trigger.contract, request->payload, &firing.payload, err))
         return false;
-    if (firing.listener_count == 0)
+    if (firing.listener_count == 0 && request->provider == NULL)
         return fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", "No published automation listens to this trigger.");
     fire_contact_begin(&contact, work, &firing.trigger.contract, &firing.payload);
     if (!save_contact(&firing, &contact, err) || !start_runs(&firing, err) || !record_fire(&firing, err))

@@ -1,7 +1,7 @@
 /*
  * Events of integrations: which proof is accepted by each scheme, which payload
- * each kind of provider gives, and bodies that are hostile (R-401 to R-408,
- * D-28).
+ * each kind of provider gives, and bodies that are hostile (R-401, R-402, R-403,
+ * R-404, R-405, R-406, R-407, R-408, D-28).
  */
 #include "base/clock.h"
 #include "base/json_read.h"
