@@ -2,12 +2,12 @@
 // The path of every run, its branches and its mails equal those of an interpreter that knows nothing of SQL; no payload is left.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { SqlSession, databaseUrl } from '../../lib/database.mjs';
-import { installationFor } from '../../lib/installation.mjs';
+import { BINARY, installationFor } from '../../lib/installation.mjs';
 import { packagesOf } from '../../lib/packages.mjs';
 import { pause, until } from '../../lib/processes.mjs';
 import { Random } from '../../lib/random.mjs';
@@ -140,6 +140,21 @@ async function expectationOf(service, run) {
   return { ...interpret(run.graph, { ...run, splits }), isOpen, steps };
 }
 
+/** Decides each run again from its recorded steps alone. */
+async function replay(service) {
+  const rows = await service.database.rows(`select json_build_object('email', r.email, 'nodes', v.nodes, 'connections', v.connections,
+      'steps', (select json_agg(json_build_object('nodeId', s.node_id, 'branch', s.branch, 'facts', s.facts) order by s.visit)
+                  from automation_steps s where s.brand_id = r.brand_id and s.run_id = r.id))
+    from automation_runs r join automation_versions v on v.brand_id = r.brand_id and v.id = r.version_id order by r.id`);
+  const { stdout } = spawnSync(join(dirname(BINARY), 'replay_driver'), { input: `${rows.join('\n')}\n`, encoding: 'utf8', maxBuffer: 1 << 28 });
+  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line));
+  assert.equal(answers.length, rows.length);
+  for (const [i, row] of rows.entries()) {
+    const { email, steps } = JSON.parse(row);
+    assert.deepEqual(answers[i], { path: steps.map(({ nodeId, branch }) => `${nodeId}|${branch ?? ''}`) }, `the replay of ${email}`);
+  }
+}
+
 /** The next time at which something happens to a run, after `at`. */
 function nextTimes(run, expected, at) {
   const times = expected.path.map((entry) => entry.at);
@@ -201,6 +216,7 @@ test(`${GRAPHS} random automations do what an interpreter says (seed ${SEED})`, 
     assert.equal(read.status, 'completed');
     assert.deepEqual(read.logs.map(({ nodeId }) => nodeId), expected.path.map(({ nodeId }) => nodeId));
   }
+  await replay(service);
   assert.equal(service.mails.size, mailCount, 'no other mail');
   assert.equal(await service.count('trigger_payloads'), 0, 'no payload is left');
   const dump = execFileSync('pg_dump', ['--data-only', await databaseUrl(service.installation)], { maxBuffer: 1 << 28, encoding: 'utf8' });
