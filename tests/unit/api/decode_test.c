@@ -44,6 +44,7 @@ struct args {
     struct arg_list rows;
     const json_t *filter;
     const json_t *options;
+    const json_t *anything;
     const json_t *list;
 };
 
@@ -86,6 +87,7 @@ static const struct arg_field fields[] = {
     { FIELD_OF("rows", ARG_OBJECT_LIST, args, rows), .min_size = 1, .max_size = 2, .object = &row_shape },
     { FIELD_OF("filter", ARG_JSON, args, filter), .json_type = JSON_OBJECT, .list_too = true, .max_size = 2 },
     { FIELD_OF("options", ARG_JSON, args, options), .json_type = JSON_OBJECT, .max_size = 2 },
+    { FIELD_OF("anything", ARG_JSON, args, anything), .json_type = JSON_OBJECT, .any_too = true, .max_size = 2 },
     { FIELD_OF("list", ARG_JSON, args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
 };
 static const struct key_elsewhere elsewhere[] = {
@@ -427,6 +429,11 @@ static void test_free_json(void **state)
     refused("{\"filter\":{\"a\":1,\"b\":2,\"c\":3}}", "filter", "at most 2");
     refused("{\"filter\":5}", "filter", "an object");
     refused("{\"filter\":null}", "filter", "an object");
+    taken("{\"anything\":5}"); /* D-125 */
+    assert_true(json_is_integer(args.anything));
+    taken("{\"anything\":null}");
+    assert_true(json_is_null(args.anything));
+    refused("{\"anything\":{\"a\":1,\"b\":2,\"c\":3}}", "anything", "at most 2");
     refused("{\"list\":[]}", "list", "at least 1");
     refused("{\"list\":{}}", "list", "a list");
 }
@@ -466,7 +473,7 @@ static void test_the_nearest_name_is_suggested(void **state)
     suggested(
         INPUT_COERCED, "{\"emialId\":1}",
         "Use emailId, or one of: title, word, note, count, maybe, rate, maybeRate, on, maybeOn, colour, shade, include, at, tags, "
-        "to, inner, rows, filter, options, list.");
+        "to, inner, rows, filter, options, anything, list.");
 }
 
 static const char *const shown_names[] = { "title", "emailId", "waitSeconds", NULL };
