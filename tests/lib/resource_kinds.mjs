@@ -3,7 +3,7 @@
 
 const BY_NAME = {
   emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact',
-  fieldName: 'field', domainId: 'domain', keyId: 'key',
+  fieldName: 'field', domainId: 'domain', keyId: 'key', triggerEventId: 'trigger',
 };
 
 /** kind → the prefix of its ids. */
@@ -33,6 +33,9 @@ const MAKERS = {
   audience: async (client) => (await created(client, '/v1/audiences', { name: 'Matrix', filters: FILTERS })).audienceId,
   domain: async (client) => (await client.get('/v1/domains')).body.data[0].domainId,
   contact: async (client) => (await created(client, '/v1/contacts', { email: 'matrix@example.com', customFields: { plan: 'pro' } })).email,
+  trigger: async (client) => (await created(client, '/v1/automations/triggers', {
+    title: 'Matrix', payloadSchema: { fields: [{ key: 'email', type: 'string', required: true }] },
+  })).triggerEventId,
   field: async (client, id) => (await id('contact'), 'plan'),
   send: async (client, id) => (await id('contact'), await created(client, '/v1/sends', {
     emailId: await id('email'), domainId: await id('domain'), subject: 'Hi', to: ['matrix@example.com'],

@@ -53,6 +53,7 @@ describe('the published client', { timeout: 600_000 }, () => {
     const { emailId, emailVersionId } = await importLetter('Letter');
     const audience = (name) => post('/v1/audiences', { name, filters: { logic: 'and', filters: [] } });
     const group = (name) => post('/v1/email-groups', { name });
+    const trigger = () => post('/v1/automations/triggers', { title: 'Signed up', payloadSchema: { fields: [{ key: 'email', type: 'string', required: true }] } });
     const [{ domainId }] = (await must('GET', '/v1/domains')).data;
     const send = { emailId, domainId, subject: 'Hello' };
     const { sendId } = await post('/v1/sends', { ...send, to: ['ada+tag@example.com'] });
@@ -65,6 +66,7 @@ describe('the published client', { timeout: 600_000 }, () => {
       since: new Date(Date.now() - 3_600_000).toISOString(),
       spareEmailId: (await importLetter('Spare')).emailId,
       audienceId: (await audience('All')).audienceId, spareAudienceId: (await audience('Spare')).audienceId,
+      triggerEventId: (await trigger()).triggerEventId, spareTriggerEventId: (await trigger()).triggerEventId,
       groupId: (await group('Letters')).groupId, spareGroupId: (await group('Spare')).groupId,
     };
   }

@@ -106,6 +106,12 @@ export class Values {
     return Object.fromEntries(this.fieldNames(row, maxProperties).map((name, index) => [name, this.fieldValue(row, index)]));
   }
 
+  payloadFieldsOf({ maxItems }) {
+    const text = { type: 'string', required: false, fallbackValue: this.textOf({ maxLength: FIELD_TEXT_CHARS }, 0) };
+    const others = Array.from({ length: this.count('fields', maxItems - 1) }, (_, i) => ({ key: this.name(i), ...text }));
+    return [{ key: 'email', type: 'string', required: true }, ...others];
+  }
+
   groupsOf({ maxProperties }, row) {
     return Object.fromEntries(this.fieldNames(row, maxProperties).map((name) => [name, true]));
   }
@@ -195,6 +201,7 @@ const KINDS = [
   { fits: (schema, name) => isFree(schema) && name === 'filters', make: (values, schema) => filterOf(values, schema) },
   { fits: (schema, name) => isFree(schema) && name === 'mapping', make: (values) => values.mappingOf() },
   { fits: (schema, name) => isFree(schema) && /groups$/i.test(name), make: (values, schema, name, { row }) => values.groupsOf(schema, row) },
+  { fits: (schema) => isFree(schema) && schema.shape === 'payloadField', make: (values, schema) => values.payloadFieldsOf(schema) },
   { fits: (schema) => isFree(schema) && schema.type === 'object', make: (values, schema, name, { row }) => values.fieldsOf(schema, row) },
   { fits: (schema) => isFree(schema), make: ifRequired((values, schema) => Array.from({ length: values.count('rows', schema.maxItems) }, (_, row) => row)) },
   // A text that every design of the harness has. What a reader sees stays, so each edit meets the same design.

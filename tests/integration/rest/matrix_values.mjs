@@ -39,7 +39,7 @@ export function requiredOf(schema, idOf) {
 
 export function badValues(schema, name) {
   const found = [...wrongTypes(schema, name), ...outOfBounds(schema, name)];
-  if (schema.nullable !== true) found.push(['null', null, name]);
+  if (schema.nullable !== true && schema.anyToo !== true) found.push(['null', null, name]);
   return found;
 }
 
@@ -50,7 +50,7 @@ function accepts(schema, value) {
     case 'integer':
     case 'number': return typeof value === 'number';
     case 'array': return isList || (schema.single === true && typeof value === 'string');
-    case 'object': return isList ? schema.listToo === true : typeof value === 'object';
+    case 'object': return schema.anyToo === true || (isList ? schema.listToo === true : typeof value === 'object');
     default: return typeof value === 'string' || (schema.format === 'tokens' && isList);
   }
 }
