@@ -21,6 +21,20 @@ select c.id, c.email,
   from contacts c
  where c.brand_id = :brand_id and c.email_key = :email_key;
 
+-- Contacts, in the order of their addresses.
+-- name: simulation_contacts :many
+-- row: simulation_contact
+-- params: brand_id bigint, ids bigint[]
+-- columns: id bigint, email text, contact jsonb
+select c.id, c.email,
+       jsonb_build_object('email', c.email, 'firstName', c.first_name, 'lastName', c.last_name, 'userId', c.user_id, 'source', c.source,
+                          'subscribed', c.subscribed, 'customFields', c.custom_fields,
+                          'createdAt', to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                          'updatedAt', to_char(c.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from contacts c
+ where c.brand_id = :brand_id and c.id = any (:ids::bigint[])
+ order by c.email_key;
+
 -- Stores a run of a test that has ended, with its steps.
 -- name: simulation_insert_run :one
 -- params: brand_id bigint, automation_id bigint, version_id bigint, contact_id bigint null, email text, email_key text, status text, node_id text, error text null, started_at timestamptz, completed_at timestamptz, node_ids text[], node_types text[], statuses text[], branches text[], facts text[], errors text[], entered_ats timestamptz[], left_ats timestamptz[]

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/ledger/ledger.h"
+#include "engine/simulations/audience_simulation.h"
 #include "engine/simulations/test_run.h"
 
 #include <dirent.h>
@@ -262,7 +263,8 @@ static void test_faulty_requests_are_refused(void **state) /* R-305 */
 static void test_conditions_read_payload_and_contact(void **state) /* R-305 D-108 */
 {
     (void)state;
-    run_sql("insert into contacts (brand_id, email, email_key, custom_fields, source, subscribed, created_at, updated_at) values (%lld, "
+    run_sql("insert into contacts (brand_id, email, email_key, custom_fields, source, subscribed, created_at, updated_at) values "
+            "(%lld, "
             "'ada@example.com', 'ada@example.com', '{\"level\":7}', 'api', true, now(), now())",
             (long long)work.brand_id);
     make_automation("{\"id\":\"f\",\"type\":\"filter\",\"config\":{\"logicalOperator\":\"AND\",\"conditions\":[{\"field\":"
@@ -279,6 +281,58 @@ static void test_conditions_read_payload_and_contact(void **state) /* R-305 D-10
     assert_int_equal(number_of("select count(*) from contacts"), 1);
 }
 
+/* ---- Audiences ---- */
+
+static int64_t taken(const struct audience_simulation *simulation, const char *node, const char *branch, bool *ret_unused)
+{
+    for (size_t i = 0; i < simulation->branch_count; i++) {
+        const struct branch_count *count = &simulation->branches[i];
+        *ret_unused = branch_is_unused(simulation, count);
+        if (strcmp(count->node->id, node) == 0 && text_equal(count->branch, branch))
+            return count->count;
+    }
+    fail_msg("%s has no branch %s", node, branch);
+    return -1;
+}
+
+static void test_an_audience_is_simulated(void **state)
+{
+    (void)state;
+    struct error err;
+    struct audience_simulation simulation;
+    bool is_unused;
+    make_automation("{\"id\":\"f\",\"type\":\"filter\",\"config\":{\"logicalOperator\":\"AND\",\"conditions\":[{\"field\":"
+                    "\"contact.level\",\"operator\":\"gte\",\"value\":8}]}},"
+                    "{\"id\":\"w\",\"type\":\"wait\",\"config\":{\"localTime\":\"09:00\"}},"
+                    "{\"id\":\"never\",\"type\":\"split\",\"config\":{\"leftPercentage\":0}},"
+                    "{\"id\":\"seen\",\"type\":\"filter\",\"config\":{\"sourceNodeId\":\"x\",\"window\":{\"duration\":1,"
+                    "\"unit\":\"days\"}}}",
+                    "[{\"from\":\"start\",\"to\":\"f\"},{\"from\":\"f\",\"to\":\"w\",\"branch\":\"true\"},"
+                    "{\"from\":\"w\",\"to\":\"never\"},{\"from\":\"never\",\"to\":\"seen\",\"branch\":\"right\"}]");
+    run_sql("update brands set time_zone = 'Europe/Lisbon'; insert into audiences (brand_id, id, name, filters, created_at, "
+            "updated_at) overriding system value values (%1$lld, 77, 'All', '[]', now(), now()); insert into contacts "
+            "(brand_id, email, email_key, custom_fields, source, subscribed, created_at, updated_at) select %1$lld, format('c%%s@"
+            "example.com', n), format('c%%s@example.com', n), jsonb_build_object('level', n), 'api', true, now(), now() from "
+            "generate_series(1, 10) n",
+            (long long)work.brand_id);
+    assert_ok(audience_simulate(&work, automation_id, 77, SIMULATED_CONTACTS_MAX, &simulation, &err), &err);
+    assert_int_equal(simulation.contact_count, 10);
+    assert_int_equal(taken(&simulation, "f", "true", &is_unused), 3);
+    assert_int_equal(taken(&simulation, "f", "false", &is_unused), 7);
+    assert_int_equal(taken(&simulation, "w", NULL, &is_unused), 3);
+    assert_int_equal(taken(&simulation, "never", "left", &is_unused), 0);
+    assert_true(is_unused);
+    assert_int_equal(taken(&simulation, "seen", "clicked", &is_unused), 0);
+    assert_false(is_unused); /* people decide it */
+    /* c10 is the first in the order of addresses. Clocks change in Lisbon in the night of the 29th. */
+    const struct simulation *ten = &simulation.contacts[0].simulation;
+    assert_string_equal(simulation.contacts[0].email, "c10@example.com");
+    assert_int_equal(ten->count, 5);
+    assert_string_equal(clock_iso(arena, ten->visits[2].left_us), "2026-03-29T08:00:00.000Z");
+    assert_int_equal(number_of("select count(*) from automation_runs"), 0);
+    run_sql("delete from audiences; update brands set time_zone = 'UTC'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +343,7 @@ int main(void)
         SIMULATION_TEST(test_a_loop_ends),
         SIMULATION_TEST(test_faulty_requests_are_refused),
         SIMULATION_TEST(test_conditions_read_payload_and_contact),
+        SIMULATION_TEST(test_an_audience_is_simulated),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
