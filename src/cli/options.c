@@ -150,16 +150,16 @@ static const struct option table[] = {
       "reason of a suppression: bounce, complaint, unsubscribe or operator (default: operator)" },
     { "--unsubscribed", NULL, OPTION_SWITCH, offsetof(struct options, unsubscribed), COMMAND_ADMIN, NULL,
       "suppression release ends an unsubscribe too; only for a person who has asked for mail again" },
+    { "--to", NULL, OPTION_TEXT, offsetof(struct options, to), COMMAND_ADMIN, "VERSION",
+      "version to which automation move moves the open runs: its number or id" },
+    { "--dry-run", NULL, OPTION_SWITCH, offsetof(struct options, dry_run), COMMAND_ADMIN, NULL,
+      "automation move only counts the runs" },
     { "--topic", NULL, OPTION_TEXT, offsetof(struct options, topic), COMMAND_ADMIN, "ARN",
       "SNS topic of a new report source of SES" },
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
     { "--return-path", NULL, OPTION_TEXT, offsetof(struct options, return_path), COMMAND_BOUNCE, "ADDRESS",
       "the address that the message was sent to (default: that of its header fields)" },
-    { "--to", NULL, OPTION_TEXT, offsetof(struct options, to), COMMAND_ADMIN, "VERSION",
-      "version to which automation move moves the open runs: its number or id" },
-    { "--dry-run", NULL, OPTION_SWITCH, offsetof(struct options, dry_run), COMMAND_ADMIN, NULL,
-      "automation move only counts the runs" },
     { "--unmatched", NULL, OPTION_SWITCH, offsetof(struct options, unmatched), COMMAND_ADMIN, NULL,
       "only the reports whose message is not known" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
@@ -338,12 +338,12 @@ static bool read_option_flag(struct arena *arena, enum command_bit command, int 
             return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a value.", option->flag);
         value = argv[++*at];
     }
-    bool *is_given = &options->is_given[option - table];
+    bool *given = &options->given[option - table];
     if (option->type == OPTION_SECRET)
         value = hide_secret(arena, argv[*at], value);
-    if (option->type == OPTION_TEXTS && *is_given)
+    if (option->type == OPTION_TEXTS && *given)
         value = arena_printf(arena, "%s,%s", *(const char **)option_target(options, option), value);
-    *is_given = true;
+    *given = true;
     return set_option(options, option, value, option->flag, err);
 }
 
