@@ -24,7 +24,7 @@ enum command_bit {
     COMMAND_BOUNCE = 1 << 12,
 };
 
-enum { OPTIONS_MAX = 128 }; /* flags in the table */
+enum { OPTIONS_MAX = 96 };
 
 struct options {
     const char *data_dir;
@@ -76,6 +76,8 @@ struct options {
     const char *send;
     const char *reason;
     bool unsubscribed;
+    const char *to;
+    bool dry_run;
     const char *topic;
     const char *public_key;
     const char *secret_file; /* - is standard input */
@@ -92,8 +94,6 @@ struct options {
     const char *lmtp;        /* listening address; NULL: none */
     const char *return_path; /* of a report on standard input; NULL: not given */
     bool unmatched;
-    const char *to;
-    bool dry_run;
     const char *words[8];    /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
     bool given[OPTIONS_MAX]; /* the given flags, as in the table; other values come from the environment or are defaults */
     bool help;

@@ -80,6 +80,7 @@ bool admin_bounce_rule_remove(struct admin *admin, struct error *err);
 
 /* Automations (admin_automations.c). */
 bool admin_automation_move(struct admin *admin, struct error *err);
+bool admin_automation_simulate(struct admin *admin, struct error *err);
 
 /* Public subscription groups (admin_groups.c). */
 bool admin_group_public(struct admin *admin, struct error *err);
@@ -95,5 +96,3 @@ bool admin_org_approvals(struct admin *admin, struct error *err);
 bool admin_send_approve(struct admin *admin, struct error *err);
 bool admin_send_reject(struct admin *admin, struct error *err);
 
-/* Simulations of automations (admin_automations.c). */
-bool admin_automation_simulate(struct admin *admin, struct error *err);

@@ -22,7 +22,7 @@ const node = process.execPath;
 
 // The rules that need an entry, once they are due; EXEMPT says why one has none.
 const DUE = [
-  [1, 118], [119, 196], [198, 228], [239, 243], [244, 254], [256, 277],
+  [1, 114], [116, 196], [198, 228], [239, 243], [244, 254], [256, 277],
   [289, 355], [356, 387], [399, 414],
 ];
 const EXEMPT = JSON.parse(readFileSync(join(root, 'tests/mutations/exempt.json'), 'utf8'));

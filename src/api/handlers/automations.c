@@ -91,6 +91,7 @@ bool op_automations_create(struct op_context *ctx, const struct automations_crea
         .description = args->description,
         .nodes = nodes_of(ctx, args->nodes),
         .connections = connections_of(ctx, args->connections),
+        .published = args->published,
         .is_dry_run = args->dry_run,
     };
     struct automation_row *automation;

@@ -64,6 +64,10 @@ bool automation_create(const struct work *work, const struct automation_edit *ed
     const char *name;
     int64_t id;
     *ret_automation = NULL;
+    if (edit->published.set && edit->published.value)
+        return fail(
+            err, ERR_INVALID_REQUEST, "published",
+            "A new automation is a draft. Create it without published, then change it by its automationId with published true.");
     if (!clean_name(work, edit->name, &name, err) || !definition_read(work, edit->nodes, edit->connections, &definition, err) ||
         !graph_issues_check(work, definition.graph, &definition.refs, err))
         return false;

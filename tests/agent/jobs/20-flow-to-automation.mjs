@@ -13,9 +13,9 @@ export default {
 
   async golden(assistant, { name, slug, trigger }) {
     const { domains } = await assistant.call('get_capabilities', { topic: 'account' });
-    const { emails } = await assistant.call('list_flows', { slug });
+    const { steps } = await assistant.call('list_flows', { slug });
     const designs = [];
-    for (const { emailId } of emails) designs.push(await assistant.call('clone_email', { emailId }));
+    for (const { emailId, subject } of steps) designs.push({ ...(await assistant.call('clone_email', { emailId })), subject });
     const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
     const { triggerEventId } = await assistant.call('save_trigger', { title: trigger, payloadSchema });
     const graph = graphOf(triggerEventId, designs, domains[0].domainId);
@@ -26,8 +26,9 @@ export default {
 
   async check(place) {
     const { data } = await place.rest('GET', '/v1/automations?include=graph');
-    assert.deepEqual(data.map(({ name, published }) => [name, published]), [['First month', true]]);
-    assert.equal(data[0].nodes.filter(({ type }) => /email/i.test(type)).length, 3);
+    const live = data.filter(({ published }) => published);
+    assert.deepEqual(live.map(({ name }) => name), ['First month']);
+    assert.deepEqual(live[0].nodes.map(({ type }) => type), ['trigger', 'sendEmail', 'wait', 'sendEmail', 'wait', 'sendEmail']);
   },
 
   mistakes: {
@@ -40,9 +41,9 @@ export default {
 /** Trigger, then each design with a day before the next. */
 function graphOf(triggerEventId, designs, domainId) {
   const nodes = [{ id: 'start', type: 'trigger', config: { mode: 'event', triggerEventId } }];
-  for (const [i, { emailId, emailVersionId, title }] of designs.entries()) {
+  for (const [i, { emailId, emailVersionId, subject }] of designs.entries()) {
     if (i > 0) nodes.push({ id: `wait${i}`, type: 'wait', config: { duration: 1, unit: 'days' } });
-    nodes.push({ id: `email${i}`, type: 'sendEmail', config: { emailId, emailVersionId, domainId, subject: title } });
+    nodes.push({ id: `email${i}`, type: 'sendEmail', config: { emailId, emailVersionId, domainId, subject } });
   }
   return { nodes, connections: nodes.slice(1).map(({ id }, i) => ({ from: nodes[i].id, to: id })) };
 }
