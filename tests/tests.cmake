@@ -20,6 +20,10 @@ endforeach()
 add_executable(rate_limit_time tests/bench/drivers/rate_limit_time.c)
 target_link_libraries(rate_limit_time PRIVATE posthorn)
 
+# Steps runs of automations; tests/bench/benches/steps.mjs.
+add_executable(step_time tests/bench/drivers/step_time.c)
+target_link_libraries(step_time PRIVATE posthorn)
+
 # A mail server on loopback that records what it took and misbehaves on command: tests/faults.sh, the benches, the quickstart.
 add_executable(posthorn-sink tests/sink/main.c tests/sink/session.c tests/sink/behaviour.c tests/sink/record.c)
 target_link_libraries(posthorn-sink PRIVATE settings Threads::Threads)

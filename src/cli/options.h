@@ -24,7 +24,7 @@ enum command_bit {
     COMMAND_BOUNCE = 1 << 12,
 };
 
-enum { OPTIONS_MAX = 96 };
+enum { OPTIONS_MAX = 128 }; /* flags in the table */
 
 struct options {
     const char *data_dir;

@@ -20,6 +20,7 @@ import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
 import * as relays from './relays.mjs';
 import * as sizes from './sizes.mjs';
+import { killedAtSteps } from './steps.mjs';
 import { killedAtRelease } from './tranches.mjs';
 import * as workers from './workers.mjs';
 
@@ -64,6 +65,7 @@ const ROWS = [
   { name: 'one-of-two-freezes', size: [20_000], run: workers.oneOfTwoFreezes },
   { name: 'database-restarts', size: [10_000], run: workers.databaseRestarts },
   { name: 'clocks-jump', size: [10_000, 2000], run: workers.clocksJump },
+  { name: 'killed-at-steps', size: [20_000, 1000], run: (context) => killedAtSteps({ kills: isShort ? 3 : 50, ...context }) },
   { name: 'clock-jumps-idle', size: [1000], run: workers.clockJumpsIdle },
 ];
 

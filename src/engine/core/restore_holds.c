@@ -41,6 +41,7 @@ bool restore_write_holds(const struct work *work, struct json_writer *json, stru
     json_object_begin(json);
     json_member_int(json, "held", count->held);
     json_member_time_if(json, "since", count->since);
+    json_member_int(json, "runs", count->runs);
     json_key(json, "sends");
     json_array_begin(json);
     for (size_t i = 0; i < listed; i++)

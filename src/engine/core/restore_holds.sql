@@ -14,10 +14,13 @@ insert into data_folders as f (folder, generation, moved_at)
 values (:folder, :generation, :now)
     on conflict (folder) do update set generation = greatest(f.generation, excluded.generation), moved_at = excluded.moved_at;
 
--- Holds what may have gone out after the state that was restored: all sends that have begun or were due. Sends that are scheduled for
--- later are not held, nor are carriers without a message on the way.
+-- Holds what may have gone out after the state that was restored: all sends that have begun or were due, and the runs of automations
+-- whose step was due. Sends and runs that are due later are not held, nor are carriers without a message on the way.
 -- name: restore_hold :exec
 -- params: now timestamptz
+with runs as (
+    update automation_runs set is_held = true where status = 'running' and not is_held and due_at <= :now
+)
 update sends
    set held_at = :now
  where held_at is null
@@ -27,10 +30,18 @@ update sends
                     where r.brand_id = sends.brand_id and r.send_id = sends.id and r.next_ordinal <= r.to_ordinal)
         or exists (select 1 from send_retries y where y.brand_id = sends.brand_id and y.send_id = sends.id));
 
--- The number of held sends, and the time of the first hold.
+-- The number of held sends, the time of the first hold, and the number of held runs, without those of paused automations and launches.
 -- name: restore_count :one
--- columns: held bigint, since timestamptz null
-select count(*), min(held_at) from sends where held_at is not null and status in ('scheduled', 'queued', 'running', 'paused');
+-- columns: held bigint, since timestamptz null, runs bigint
+select count(*), min(held_at),
+       (select count(*)
+          from automation_runs r
+          left join automations a on a.brand_id = r.brand_id and a.id = r.automation_id
+          left join audience_runs l on l.brand_id = r.brand_id and l.id = r.audience_run_id
+         where r.is_held and r.status = 'running' and a.is_paused is not true
+           and (l.status = 'scheduled' or l.pause_reason = 'manual') is not true)
+  from sends
+ where held_at is not null and status in ('scheduled', 'queued', 'running', 'paused');
 
 -- The held sends, in their order.
 -- name: restore_list :many
@@ -46,7 +57,7 @@ select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, coal
  order by s.brand_id, s.id
  limit :limit;
 
--- Releases one send, or all, and wakes the senders and the workers.
+-- Releases one send, or all sends and runs, and wakes the senders, the steppers and the workers.
 -- name: restore_release :one
 -- params: send_id bigint, now timestamptz
 -- columns: released bigint
@@ -57,7 +68,17 @@ with released as (
        set run_after = :now
       from released r
      where j.id = r.job_id and j.state = 'queued' and j.run_after > :now and (r.scheduled_at is null or r.scheduled_at <= :now)
+), runs as (
+    update automation_runs r
+       set is_held = false
+      from (select h.brand_id, h.id
+              from automation_runs h
+              left join automations a on a.brand_id = h.brand_id and a.id = h.automation_id
+              left join audience_runs l on l.brand_id = h.brand_id and l.id = h.audience_run_id
+             where :send_id::bigint = 0 and h.is_held and a.is_paused is not true
+               and (l.status = 'scheduled' or l.pause_reason = 'manual') is not true) f
+     where r.brand_id = f.brand_id and r.id = f.id
 ), told as materialized (
-    select pg_notify('posthorn_work', ''), pg_notify('posthorn_send', '')
+    select pg_notify('posthorn_work', ''), pg_notify('posthorn_send', ''), pg_notify('posthorn_step', '')
 )
 select (select count(*) from released) from told;

@@ -339,6 +339,33 @@ static void test_holds_are_listed_and_released(void **state)
     assert_int_equal(count, 3);
 }
 
+static void test_due_runs_of_automations_are_held_and_released(void **state)
+{
+    (void)state;
+    run_sql(
+        "delete from automation_runs; delete from automations;"
+        "insert into automations (brand_id, id, name, latest_version_id, is_paused, created_at, updated_at) overriding system value"
+        " values (%1$lld, 8, 'Paused', 1, true, now(), now());"
+        "insert into automation_runs (brand_id, automation_id, version_id, email, email_key, node_id, due_at, is_held, started_at)"
+        " values (%1$lld, 7, 1, 'due', 'due', 'n', now() - interval '1 hour', false, now()),"
+        "        (%1$lld, 7, 1, 'later', 'later', 'n', now() + interval '1 day', false, now()),"
+        "        (%1$lld, 8, 1, 'paused', 'paused', 'n', now() - interval '1 hour', true, now())",
+        (long long)work.brand_id);
+    hold_all();
+    assert_int_equal(number_of("select count(*) from automation_runs where is_held and email = 'due'"), 1);
+    assert_int_equal(number_of("select count(*) from automation_runs where is_held and email = 'later'"), 0);
+    struct error err;
+    struct json_writer json;
+    struct buf *out = buf_in_arena(arena, 64 * 1024);
+    json_writer_init(&json, out);
+    assert_ok(restore_write_holds(&work, &json, &err), &err);
+    assert_non_null(strstr(buf_text(out), "\"runs\":1,"));
+    int64_t count;
+    assert_ok(restore_release_holds(&work, NULL, &count, &err), &err);
+    assert_int_equal(number_of("select count(*) from automation_runs where is_held"), 1);
+    run_sql("delete from automation_runs; delete from automations");
+}
+
 #define GUARD_TEST(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
 
 int main(void)
@@ -359,6 +386,7 @@ int main(void)
         GUARD_TEST(test_a_folder_that_is_missing_is_an_error),
         GUARD_TEST(test_a_held_send_is_not_begun_and_new_ones_are),
         GUARD_TEST(test_holds_are_listed_and_released),
+        GUARD_TEST(test_due_runs_of_automations_are_held_and_released),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
