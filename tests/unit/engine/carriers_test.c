@@ -300,6 +300,7 @@ static int64_t make_waiting_run(int64_t message_id, int64_t payload_id)
     return number_of("select max(id) from automation_runs");
 }
 
+/* the message has a value of the payload, and afterwards nothing has it. */
 static void test_messages_are_delivered(void **state)
 {
     (void)state;
