@@ -5,6 +5,7 @@
 #include "fixtures/automation_mail.h"
 
 #include "base/text.h"
+#include "engine/core/restore_holds.h"
 #include "engine/events/recipient_events.h"
 
 /* ---- Payloads ---- */
@@ -300,6 +301,33 @@ static void test_engagement_belongs_to_the_message(void **state)
     assert_int_equal(number_of("select count(*) from event_rollups where event_type = 'opened'"), 0);
 }
 
+/* A restored database may have sent what it believes to be open: that waits for the operator. A carrier that rests is not held. */
+static void test_a_restore_holds_open_carriers(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    struct restore_hold_params hold = { .now = work.now_us };
+    struct error err;
+    assert_ok(sql_restore_hold(conn, arena, &hold, NULL, &err), &err);
+    assert_int_equal(number_of("select count(*) from sends where held_at is not null"), 0);
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "bob@x.example") };
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    assert_ok(sql_restore_hold(conn, arena, &hold, NULL, &err), &err);
+    struct restore_list_params list = { .limit = 10 };
+    struct restore_list_row *rows;
+    size_t count;
+    assert_ok(sql_restore_list(conn, arena, &list, &rows, &count, &err), &err);
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].recipient_count.value, 2);
+    int64_t released;
+    assert_ok(restore_release_holds(&work, NULL, &released, &err), &err);
+    assert_int_equal(released, 1);
+    deliver("select count(*) from send_results where outcome = 'delivered'", 2);
+}
+
 /* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
 static void test_transactional_mail_needs_no_consent(void **state)
 {
@@ -378,17 +406,12 @@ static void test_large_payloads_are_read_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row),
-        CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),
-        CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),
-        CARRIER_TEST(test_allowance_has_no_room),
-        CARRIER_TEST(test_messages_are_delivered),
-        CARRIER_TEST(test_engagement_belongs_to_the_message),
-        CARRIER_TEST(test_transactional_mail_needs_no_consent),
-        CARRIER_TEST(test_payload_that_does_not_open),
-        CARRIER_TEST(test_large_payloads_are_read_in_parts),
+        CARRIER_TEST(test_payload_opens_for_its_row),     CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),          CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),         CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),        CARRIER_TEST(test_engagement_belongs_to_the_message),
+        CARRIER_TEST(test_a_restore_holds_open_carriers), CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open),    CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }
