@@ -83,7 +83,7 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
  where e.brand_id = :brand_id and e.automation_run_id = :run_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:automation_id = 0 or e.automation_id = :automation_id)
-   and (:recipient_key::text is null or e.recipient_key = :recipient_key)
+   and (e.recipient_key = :recipient_key or :recipient_key::text is null)
    and (:event_type::text is null or e.event_type = :event_type)
  order by e.occurred_at desc, e.id desc
  limit :limit;

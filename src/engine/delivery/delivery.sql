@@ -108,7 +108,8 @@ update email_usage u
 -- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
 -- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
 -- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
--- Carriers are found by their open ranges, one step of an index for each, because most of them rest. Crash slots name the first of
+-- Carriers are found by their open ranges, one step of an index for each, because most of them rest; "limit 1" forces a lookup by the
+-- whole key. Crash slots name the first of
 -- `range_size` ordinals.
 -- name: delivery_take_range :one
 -- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], range_size bigint, now timestamptz
@@ -130,7 +131,7 @@ with recursive carriers as (
      union all
     select s.brand_id, s.id, s.domain_id, false, s.held_at
       from carriers c
-      join sends s on s.brand_id = c.brand_id and s.id = c.send_id
+     cross join lateral (select * from sends where brand_id = c.brand_id and id = c.send_id limit 1) s
      where s.status = 'running'
 ), waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
@@ -185,7 +186,7 @@ with recursive carriers as (
      union all
     select s.brand_id, s.id, s.domain_id, false, s.held_at
       from carriers c
-      join sends s on s.brand_id = c.brand_id and s.id = c.send_id
+     cross join lateral (select * from sends where brand_id = c.brand_id and id = c.send_id limit 1) s
      where s.status = 'running'
 ), longest as (
     select s.brand_id, s.id as send_id

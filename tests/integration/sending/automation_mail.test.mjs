@@ -18,6 +18,7 @@ const DESIGN = '<html><head><title>Welcome</title></head><body><p>Your code is {
 
 describe('the mail of automations', { timeout: 300_000 }, () => {
   const taken = new Map();
+  const deferred = new Set();
   let relay;
   let installation;
   let driver;
@@ -43,7 +44,10 @@ describe('the mail of automations', { timeout: 300_000 }, () => {
     relay = new SMTPServer({
       authOptional: true, disableReverseLookup: true, logger: false, hideSTARTTLS: true,
       onRcptTo({ address }, session, callback) {
-        callback(address.startsWith('nobody') ? Object.assign(new Error('5.1.1 no such user'), { responseCode: 550 }) : null);
+        if (address.startsWith('nobody')) return callback(Object.assign(new Error('5.1.1 no such user'), { responseCode: 550 }));
+        const isDeferred = address.startsWith('later') && !deferred.has(address);
+        deferred.add(address);
+        return callback(isDeferred ? Object.assign(new Error('4.2.0 try again'), { responseCode: 450 }) : null);
       },
       onData(stream, session, callback) {
         const chunks = [];
@@ -56,7 +60,7 @@ describe('the mail of automations', { timeout: 300_000 }, () => {
       },
     });
     await new Promise((resolve) => relay.listen(0, '127.0.0.1', resolve));
-    installation = new Installation({ RELAY: `smtp://127.0.0.1:${relay.server.address().port}?tls=none` });
+    installation = new Installation({ RELAY: `smtp://127.0.0.1:${relay.server.address().port}?tls=none`, RETRY_AFTER: 1 });
     await installation.admin('domain', 'create', DOMAIN);
     const { domainId } = await installation.admin('domain', 'verify', DOMAIN, '--trust');
     const { emailId } = await installation.call('import_email', { content: DESIGN, title: 'Welcome' });
@@ -104,11 +108,20 @@ describe('the mail of automations', { timeout: 300_000 }, () => {
     assert.deepEqual(await sql(installation, "select count(*) from events where event_type = 'sent' and automation_run_id is not null"), ['2']);
   });
 
+  test('a deferred message keeps its payload until its retry', async () => {
+    const { sendIds } = await append([{ email: 'later@readers.example', payload: { order: { code: 'kept' } } }], { firstRun: 50 });
+    assert.equal((await ended(sendIds[0])).stats.delivered, 1);
+    assert.equal(deferred.has('later@readers.example'), true);
+    assert.match(taken.get('later@readers.example')[0], /Your code is kept\./);
+    assert.deepEqual(await sql(installation, 'select attempts from send_results where attempts > 1'), ['2']);
+    assert.deepEqual(await sql(installation, 'select count(*) from trigger_payloads'), ['0']);
+  });
+
   test('a resting carrier takes more messages', async () => {
     const messages = Array.from({ length: 700 }, (_, index) => ({ email: `r${index}@readers.example`, ...(index % 3 === 0 && { payload: { order: { code: `c${index}` } } }) }));
     const { sendIds } = await append(messages, { firstRun: 100, batch: 60 });
     assert.equal(new Set(sendIds).size, 700);
-    await until('all have a result', async () => (await sql(installation, 'select count(*) from send_results'))[0] === '703', 60_000);
+    await until('all have a result', async () => (await sql(installation, 'select count(*) from send_results'))[0] === '704', 60_000);
     assert.deepEqual(messages.filter(({ email }) => taken.get(email)?.length !== 1), []);
     for (const index of [0, 300, 699]) assert.match(taken.get(`r${index}@readers.example`)[0], new RegExp(`Your code is ${index % 3 === 0 ? `c${index}` : ''}\\.`));
     assert.deepEqual(await sql(installation, 'select count(*) from trigger_payloads'), ['0']);
