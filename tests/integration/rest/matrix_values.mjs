@@ -39,7 +39,7 @@ export function requiredOf(schema, idOf) {
 
 export function badValues(schema, name) {
   const found = [...wrongTypes(schema, name), ...outOfBounds(schema, name)];
-  if (schema.nullable !== true) found.push(['null', null, name]);
+  if (schema.nullable !== true && schema.anyToo !== true) found.push(['null', null, name]);
   return found;
 }
 
@@ -50,7 +50,7 @@ function accepts(schema, value) {
     case 'integer':
     case 'number': return typeof value === 'number';
     case 'array': return isList || (schema.single === true && typeof value === 'string');
-    case 'object': return isList ? schema.listToo === true : typeof value === 'object';
+    case 'object': return schema.anyToo === true || (isList ? schema.listToo === true : typeof value === 'object');
     default: return typeof value === 'string' || (schema.format === 'tokens' && isList);
   }
 }
@@ -76,7 +76,7 @@ function outOfBounds(schema, name) {
   else if (schema.type === 'string' && !isId(schema)) found.push(...wrongLengths(schema, name));
   else if (schema.type === 'integer' || schema.type === 'number') found.push(...wrongNumbers(schema, name));
   else if (schema.type === 'array') found.push(...wrongCounts(schema, name));
-  else if (isFree(schema) && schema.maxProperties < 1000) {
+  else if (isFree(schema) && !schema.anyToo && schema.maxProperties < 1000) {
     const many = Object.fromEntries(Array.from({ length: schema.maxProperties + 1 }, (_, i) => [`k${i}`, i]));
     found.push(['too many members', many, name]);
   }
