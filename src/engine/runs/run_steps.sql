@@ -24,7 +24,7 @@ select brand_id, due_at from heads;
 -- params: brand_id bigint, mark_at timestamptz, mark_id bigint, now timestamptz, limit integer
 -- columns: id bigint, automation_id bigint, version_id bigint, trigger_instance_id bigint null, audience_run_id bigint null, payload_id bigint null, contact_id bigint null, email text, email_key text, is_test boolean, node_id text, visit bigint, entered_at timestamptz null, due_at timestamptz, started_at timestamptz, organization_id bigint, time_zone text, waits_trigger bigint null, is_paused boolean, is_short boolean
 select r.id, r.automation_id, r.version_id, r.trigger_instance_id, r.audience_run_id, r.payload_id, r.contact_id, r.email, r.email_key,
-       r.mode = 'test', r.node_id, r.visit::bigint, r.entered_at, r.due_at, r.started_at, b.organization_id, b.time_zone,
+       r.mode = 'test', r.node_id, r.visit::bigint, r.entered_at, coalesce(r.due_at, :now), r.started_at, b.organization_id, b.time_zone,
        r.waits_trigger, coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false),
        coalesce(l.pause_reason = 'plan_limit', false)
   from automation_runs r

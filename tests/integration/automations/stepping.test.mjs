@@ -157,3 +157,57 @@ test('two workers step the runs of one database together, and a paused automatio
   await untilSent(mailing);
   await assertOnce(mailing, sink, addresses);
 });
+
+/** REST calls, whose failures fail the test. */
+async function apiOf(mailing) {
+  const { installation } = mailing;
+  const server = await installation.serve('--relay', installation.environment.POSTHORN_RELAY);
+  const client = server.client(await installation.key('--brand', await installation.brandId()));
+  return async (method, path, body) => {
+    const answer = await client.request(method, path, body);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+}
+
+// R-309, R-328
+test('fired runs mail, wait, decide by their payload, and leave no payload', LIMIT, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-fired-'));
+  const sink = await Sink.start({ recordFile: join(folder, 'record') });
+  let clock;
+  const mailing = await Mailing.prepare({ addresses: ['first@example.com'], sinks: [sink], start: async (installation) => { clock = installation.movableClock(); } });
+  t.after(async () => {
+    const left = await mailing.dispose();
+    await sink.stop();
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(left, [], 'left behind');
+  });
+  const api = await apiOf(mailing);
+  const { triggerEventId } = await api('POST', '/v1/automations/triggers', {
+    title: 'Signed up',
+    payloadSchema: { type: 'object', fields: [{ key: 'email', type: 'string', required: true }, { key: 'plan', type: 'string', required: true }] },
+  });
+  const nodes = [
+    { id: 'start', type: 'trigger', config: { mode: 'event', triggerEventId } },
+    await mailNode(mailing, 'welcome'), waitNode('pause', 1, 'days'),
+    { id: 'pro', type: 'filter', config: { logicalOperator: 'AND', conditions: [{ field: 'payload.plan', operator: 'equals', value: 'MARKER-pro' }] } },
+    await mailNode(mailing, 'reminder'),
+  ];
+  const connections = [link('start', 'welcome'), link('welcome', 'pause'), link('pause', 'pro'), link('pro', 'reminder', 'true')];
+  const { automationId } = await api('POST', '/v1/automations', { name: 'Welcome', nodes, connections });
+  await api('PATCH', `/v1/automations/${automationId}`, { published: true });
+  const plans = { 'ada@example.com': 'MARKER-pro', 'bob@example.com': 'MARKER-free', 'first@example.com': 'MARKER-pro' };
+  for (const [email, plan] of Object.entries(plans)) await api('POST', `/v1/automations/triggers/${triggerEventId}/fire`, { payload: { email, plan } });
+  await untilWaiting(mailing, 3);
+  await untilSent(mailing);
+  assert.equal(await mailing.sql('select count(*) from trigger_payloads'), '3');
+
+  clock.advance(DAY_S + 60);
+  await untilEnded(mailing);
+  await untilSent(mailing);
+  assert.deepEqual(sink.takeRecords().map(({ recipient }) => recipient).sort(),
+    ['ada@example.com', 'ada@example.com', 'bob@example.com', 'first@example.com', 'first@example.com']);
+  assert.equal(await mailing.sql('select count(*) from trigger_payloads'), '0');
+  assert.equal(await mailing.sql("select count(*) from automation_steps where facts::text like '%MARKER%' or error like '%MARKER%'"), '0');
+  assert.equal(await mailing.sql("select string_agg(branch, ',' order by branch) from automation_steps where node_id = 'pro'"), 'false,true,true');
+});
