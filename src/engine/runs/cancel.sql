@@ -8,19 +8,19 @@
 with one_run as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :run_id > 0 and r.brand_id = :brand_id and r.id = :run_id and r.status in ('queued', 'running')
+     where :run_id::bigint > 0 and r.brand_id = :brand_id and r.id = :run_id and r.status in ('queued', 'running')
        for no key update
 ), runs_of_launch as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :audience_run_id > 0 and r.brand_id = :brand_id and r.audience_run_id = :audience_run_id
+     where :audience_run_id::bigint > 0 and r.brand_id = :brand_id and r.audience_run_id = :audience_run_id
        and r.status in ('queued', 'running')
      order by r.id
        for no key update
 ), runs_of_automation as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :automation_id > 0 and r.brand_id = :brand_id and r.automation_id = :automation_id and r.status in ('queued', 'running')
+     where :automation_id::bigint > 0 and r.brand_id = :brand_id and r.automation_id = :automation_id and r.status in ('queued', 'running')
      order by r.id
        for no key update
 ), open_runs as materialized (
@@ -49,10 +49,10 @@ with one_run as materialized (
            completed_at = case when n.is_stopped or (l.open_runs <= n.ended and l.status in ('queued', 'running', 'paused'))
                                then :now else l.completed_at end
       from (select w.id, w.is_stopped, coalesce(c.ended, 0) as ended
-              from (select q.id, q.status in ('scheduled', 'queued', 'running', 'paused') and :run_id = 0 as is_stopped
+              from (select q.id, q.status in ('scheduled', 'queued', 'running', 'paused') and :run_id::bigint = 0 as is_stopped
                       from audience_runs q
                      where q.brand_id = :brand_id
-                       and ((:run_id = 0 and :audience_run_id = 0 and q.automation_id = :automation_id)
+                       and ((:run_id::bigint = 0 and :audience_run_id::bigint = 0 and q.automation_id = :automation_id)
                             or q.id = :audience_run_id
                             or q.id in (select audience_run_id from ended))
                        and (select count(*) from steps) >= 0
