@@ -14,14 +14,14 @@ with listed_runs as materialized (
 ), runs_of_launch as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :audience_run_id > 0 and r.brand_id = :brand_id and r.audience_run_id = :audience_run_id
+     where :audience_run_id::bigint > 0 and r.brand_id = :brand_id and r.audience_run_id = :audience_run_id
        and r.status in ('queued', 'running')
      order by r.id
        for no key update
 ), runs_of_automation as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where :automation_id > 0 and r.brand_id = :brand_id and r.automation_id = :automation_id and r.status in ('queued', 'running')
+     where :automation_id::bigint > 0 and r.brand_id = :brand_id and r.automation_id = :automation_id and r.status in ('queued', 'running')
      order by r.id
        for no key update
 ), open_runs as materialized (
@@ -53,7 +53,7 @@ with listed_runs as materialized (
               from (select q.id, q.status in ('scheduled', 'queued', 'running', 'paused') and cardinality(:run_ids::bigint[]) = 0 as is_stopped
                       from audience_runs q
                      where q.brand_id = :brand_id
-                       and ((cardinality(:run_ids::bigint[]) = 0 and :audience_run_id = 0 and q.automation_id = :automation_id)
+                       and ((cardinality(:run_ids::bigint[]) = 0 and :audience_run_id::bigint = 0 and q.automation_id = :automation_id)
                             or q.id = :audience_run_id
                             or q.id in (select audience_run_id from ended))
                        and (select count(*) from steps) >= 0

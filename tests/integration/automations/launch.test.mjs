@@ -6,8 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { killEverything } from '../../faults/kills.mjs';
 import { Mailing, addressesOf } from '../../faults/mailing.mjs';
 import { link, mailNode, waitNode } from '../../lib/automation_fixture.mjs';
+import { SqlSession } from '../../lib/database.mjs';
 import { until } from '../../lib/processes.mjs';
 import { Sink } from '../../lib/smtp_sink.mjs';
 
@@ -117,4 +119,24 @@ test('a canceled launch sends nothing more', LIMIT, async (t) => {
   const left = await mailing.sql("select status, count(*) from automation_runs group by 1 order by 1");
   assert.equal(left, `canceled|${PEOPLE}\nrunning|${PEOPLE}`);
   assert.equal((await read(call, audienceRunId)).status, 'canceled');
+});
+
+// R-307
+test('a launch whose process is killed in its transaction starts each run once', LIMIT, async (t) => {
+  const { sink, mailing, call, automationId } = await prepare(t);
+  const session = await SqlSession.open(mailing.installation);
+  await session.rows('begin; lock table events in share mode');
+  const { audienceRunId } = await call('run_automation', { automationId });
+  await holds(mailing, 'the launch waits to write its events', "count(*) > 0 from pg_locks where relation = 'posthorn.events'::regclass and not granted");
+  const killed = killEverything(mailing.installation, false);
+  await session.rows('rollback').catch(() => {});
+  await session.close();
+  await until('another runner has come', async () =>
+    (await read(call, audienceRunId).catch(() => null)) && mailing.installation.runnerPid !== killed, ENDS_MS);
+  await holds(mailing, 'everybody has the welcome', `${settled(PEOPLE)} and ${waiting(PEOPLE)}`);
+  assert.equal((await sink.stats()).messages, PEOPLE);
+  const runs = await mailing.sql('select count(*), count(distinct email_key) from automation_runs');
+  assert.equal(runs, `${PEOPLE}|${PEOPLE}`);
+  const { status, totalRecipients } = await read(call, audienceRunId);
+  assert.deepEqual([status, totalRecipients], ['running', PEOPLE]);
 });

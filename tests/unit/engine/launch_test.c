@@ -65,7 +65,7 @@ static void begin(int64_t id)
     assert_ok(db_tx_begin(conn, &tx, &err) && launch_begin(&work, id, &err) && db_tx_commit(&tx, &err), &err);
 }
 
-static void test_each_subscribed_contact_of_the_audience_gets_a_run_once(void **state)
+static void test_each_subscribed_contact_of_the_audience_gets_a_run_once(void **state) /* */
 {
     (void)state;
     add_contacts(3);
