@@ -29,6 +29,7 @@ static const char usage[] =
     "  session list [--org ID] | session end ID\n"
     "  send pause ID | send cancel ID | send approve ID [--note TEXT] | send reject ID [--note TEXT]\n"
     "  group public ID [--name TITLE] [--brand ID] | group private ID [--brand ID] | group list [--brand ID]\n"
+    "  automation simulate ID AUDIENCE [--brand ID]\n"
     "  restore status | restore release [--send ID]\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
@@ -381,6 +382,7 @@ static const struct {
     { "group", "public", admin_group_public, 1 },
     { "group", "private", admin_group_private, 1 },
     { "group", "list", admin_group_list, 0 },
+    { "automation", "simulate", admin_automation_simulate, 2 },
     { "restore", "status", admin_restore_status, 0 },
     { "restore", "release", admin_restore_release, 0 },
     { "domain", "create", domain_create, 1 },

@@ -91,3 +91,6 @@ bool admin_restore_release(struct admin *admin, struct error *err);
 bool admin_org_approvals(struct admin *admin, struct error *err);
 bool admin_send_approve(struct admin *admin, struct error *err);
 bool admin_send_reject(struct admin *admin, struct error *err);
+
+/* Simulations of automations (admin_automations.c). */
+bool admin_automation_simulate(struct admin *admin, struct error *err);

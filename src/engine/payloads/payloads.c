@@ -109,6 +109,16 @@ bool payload_open(const struct work *work, int64_t id, struct bytes sealed, bool
 
 /* ---- Erasing ---- */
 
+bool payload_load_for_mail(const struct work *work, int64_t id, const json_t **ret_payload, struct error *err)
+{
+    struct payload_sealed_params params = { .brand_id = work->brand_id, .id = id };
+    struct payload_sealed_row *row;
+    *ret_payload = NULL;
+    if (!sql_payload_sealed(work->conn, work->arena, &params, &row, err))
+        return false;
+    return row == NULL || payload_open(work, id, row->sealed, true, ret_payload, err);
+}
+
 bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err)
 {
     struct payload_erase_params params = { .brand_id = work->brand_id, .ids = ids };

@@ -29,5 +29,9 @@ MUST_CHECK bool payload_open(const struct work *work, int64_t id, struct bytes s
 MUST_CHECK bool payload_open_with(const struct work *work, const struct seal_ring *ring, int64_t id, struct bytes sealed,
                                   bool is_for_mail, const json_t **ret_payload, struct error *err) NONNULL(1, 2, 6, 7);
 
+/* Reads and opens one payload for mail; NULL when it was erased. Errors: SERVICE_UNAVAILABLE when the key is missing. */
+MUST_CHECK bool payload_load_for_mail(const struct work *work, int64_t id, const json_t **ret_payload, struct error *err)
+    NONNULL(1, 3, 4);
+
 /* Erases those of these payloads that nothing reads any more. Locks their rows, in the order of their ids. */
 MUST_CHECK bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);

@@ -16,3 +16,9 @@ select :brand_id, :id, :sealed, :now
 -- params: brand_id bigint, ids bigint[]
 -- columns: erased bigint
 select erase_payloads(:brand_id, :ids::bigint[]);
+
+-- The sealed payload of a test message.
+-- name: payload_sealed :one
+-- params: brand_id bigint, id bigint
+-- columns: sealed bytea
+select sealed from trigger_payloads where brand_id = :brand_id and id = :id;

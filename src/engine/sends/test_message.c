@@ -4,6 +4,7 @@
 #include "catalogue/plans.h"
 #include "engine/compose/composer.h"
 #include "engine/compose/message_id.h"
+#include "engine/payloads/payloads.h"
 #include "engine/sends/send_request.h"
 #include "mail/address.h"
 #include "sql/compose.h"
@@ -154,6 +155,8 @@ static bool load_recipient(const struct work *work, const struct test_send_paylo
     if (!sql_compose_test_recipient(work->conn, work->arena, &params, &contact, err))
         return false;
     *ret_recipient = (struct composer_recipient){ .email = test->to, .email_key = test->to_key };
+    if (test->event_payload_id != 0 && !payload_load_for_mail(work, test->event_payload_id, &ret_recipient->payload, err))
+        return false;
     if (contact == NULL)
         return true;
     ret_recipient->first_name = contact->first_name;

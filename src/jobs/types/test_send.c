@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "catalogue/job_types.h"
+#include "engine/payloads/payloads.h"
 #include "engine/sends/test_message.h"
 #include "jobs/types/relay_message.h"
 #include "mail/capture_maildir.h"
@@ -48,9 +49,14 @@ static bool execute(struct job *job, struct error *err)
     return capture_maildir_deliver(job->services->outbox, name, message.data, message.size, err);
 }
 
+static bool erase_payload(struct job *job, struct error *err)
+{
+    const struct test_send_payload *test = job->payload;
+    return test->event_payload_id == 0 || payload_erase_unread(&job->work, (struct int_list){ &test->event_payload_id, 1 }, err);
+}
+
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    (void)err;
     *ret_status = 200;
     const struct test_send_payload *test = job->payload;
     if (is_elsewhere(job, test)) { /* a process with a relay may lease the next round */
@@ -58,11 +64,18 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
         return true;
     }
     send_test_write(test, job->result, answer);
-    return true;
+    return erase_payload(job, err);
+}
+
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
+{
+    (void)why;
+    return erase_payload(job, err);
 }
 
 const struct job_type job_test_send = {
     .max_attempts = TEST_SEND_MAX_ATTEMPTS,
     .execute = execute,
     .settle = settle,
+    .on_failure = on_failure,
 };
