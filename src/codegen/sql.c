@@ -26,7 +26,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_FILES = 128, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
+enum { MAX_FILES = 128, MAX_OUTPUT_BYTES = 32 * 1024 * 1024, MAX_MEMORY_BYTES = 256 * 1024 * 1024 };
 
 static void check_unique_pair(const struct sql_query *query, const struct sql_query *earlier, bool same_file)
 {
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s OUT_DIR FILE.sql …\n", argv[0]);
         return 2;
     }
-    ARENA_SCOPE arena = arena_new(0);
+    ARENA_SCOPE arena = arena_new(MAX_MEMORY_BYTES);
     const char *out_dir = argv[1];
     size_t count = (size_t)argc - 2;
     struct sql_file *files[MAX_FILES];
