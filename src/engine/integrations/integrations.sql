@@ -30,7 +30,7 @@ select id, provider, name, settings, created_at, used_at, revoked_at from integr
 -- The triggers of a connection.
 -- name: integration_triggers :many
 -- params: brand_id bigint, connection_id bigint
--- columns: id bigint, event text, title text
+-- columns: id bigint, event text null, title text
 select id, event, title from triggers where brand_id = :brand_id and connection_id = :connection_id order by id;
 
 -- Providers that a brand has connected.

@@ -1,6 +1,6 @@
 // A welcome series as an assistant makes it: a client of the official SDK imports the designs, declares the triggers, checks, publishes
 // and fires the automation, and reads what became of it. A relay of another project receives the mail. The clock of the whole
-// installation is moved, so days of waits pass at once (R-318, R-447, R-448, R-452, R-456, R-457).
+// installation is moved, so days of waits pass at once (R-318, R-447, R-448, R-452, R-456, R-457, R-460).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -142,6 +142,19 @@ describe('a welcome series', LIMIT, () => {
     const checked = await call('save_automation', { name: 'Welcome', nodes, connections, dryRun: true });
     assert.deepEqual([checked.valid, checked.blockers], [true, []]);
     ({ automationId } = await call('save_automation', { name: 'Welcome', nodes, connections }));
+    const tested = await call('test_automation', { automationId, testRecipient: address('tester'), payload: { email: address('tester'), name: 'Tess', plan: 'pro' } });
+    assert.equal(tested.status, 'test_started');
+    await arrives('tester', 3);
+    assert.deepEqual(subjects('tester'), ['Welcome Tess', 'Need a hand?', 'Tips for pro']);
+    assert.match(mailsTo('tester')[0].text, /Hello Tess, you chose pro\./);
+    assert.equal(await one(`select count(*) from contacts`), '0', 'a test saves nobody');
+    await call('save_contact', { contacts: ['sim1', 'sim2'].map((name) => ({ email: address(name) })) });
+    const { audienceId } = await call('create_audience', { name: 'Simulated', filters: { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'sim' }] } });
+    const simulated = await installation.admin('automation', 'simulate', automationId, audienceId);
+    assert.deepEqual(simulated.runs.map(({ path }) => path.map(({ nodeId }) => nodeId).join(' ')), Array(2).fill('start hello first nudge plan morning offer'));
+    assert.match(simulated.runs[0].path.at(-1).from, /T09:00:00\.000Z$/);
+    assert.deepEqual(simulated.branches.filter(({ nodeId }) => nodeId === 'first'), [{ nodeId: 'first', branch: 'event', contacts: 0 }, { nodeId: 'first', branch: 'timeout', contacts: 2 }]);
+    assert.match(simulated.warnings.join(), /branch true of plan/);
     assert.match(await refused('fire_trigger_event', { triggerEventId: triggers.signUp, payload: { email: address('ada'), name: 'Ada' } }), /NO_PUBLISHED_AUTOMATION/);
     assert.equal((await call('check_trigger', { triggerEventId: triggers.signUp })).ready, false);
     assert.equal((await call('save_automation', { automationId, published: true })).published, true);
@@ -212,6 +225,11 @@ describe('a welcome series', LIMIT, () => {
     assert.ok(!`${server.log.join('\n')}${installation.runnerLog}`.includes(MARKER));
     for (const table of ['events', 'automation_steps', 'automation_runs', 'trigger_instances'])
       assert.equal(await one(`select count(*) from ${table} t where t::text like '%${MARKER}%'`), '0', table);
+    const { data: runs } = await call('list_automation_runs', { automationId, recipientEmail: address('bob') });
+    assert.equal(runs.length, 1);
+    const run = await call('list_automation_runs', { view: 'run', automationRunId: runs[0].automationRunId, include: 'logs' });
+    assert.equal(run.status, 'completed');
+    assert.deepEqual(run.logs.map(({ nodeId }) => nodeId), ['start', 'hello', 'first', 'nudge', 'plan', 'morning', 'offer']);
     const why = await installation.run('why', address('bob'));
     assert.equal(why.code, 0, why.stderr);
     assert.ok(!why.stdout.includes(MARKER));
