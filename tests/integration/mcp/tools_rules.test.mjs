@@ -53,6 +53,13 @@ const TOOLS = {
   search_templates: { ...READS, cost: 'Free.' },
   control_email_send: { ...DESTROYS, cost: 'Free.' },
   send_email: { ...DESTROYS, cost: 'Free.' },
+  save_trigger: { ...WRITES, cost: 'Free.' },
+  list_triggers: { ...READS, cost: 'Free.' },
+  delete_trigger: { ...DESTROYS, cost: 'Free.' },
+  check_trigger: { ...READS, cost: 'Free.' },
+  get_trigger_contract: { ...READS, cost: 'Free.' },
+  set_trigger_contract: { ...DESTROYS, cost: 'Free.' },
+  infer_payload_contract: { ...READS, cost: 'Free.' },
 };
 const TOOL_NAMES = Object.keys(TOOLS).sort();
 

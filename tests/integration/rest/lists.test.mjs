@@ -29,6 +29,7 @@ const FILLED = {
   'emailGroups.list': { rows: 3, key: 'groupId' },
   'emails.list': { rows: 3, key: 'emailId' },
   'fields.list': { rows: 9, key: 'fieldName' },
+  'triggers.list': { rows: 3, key: 'triggerEventId' },
   'flows.list': { rows: 2, key: 'slug' },
   'insights.list': { rows: 3, key: 'insightId' },
   'integrations.list': { rows: 7, key: 'provider' },
@@ -120,6 +121,8 @@ before(async () => {
   for (const fieldName of ['plan', 'seats', 'tier']) await made('/v1/fields', { fieldName, fieldType: 'string' });
   const audiences = [];
   const filters = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'a' }] };
+  const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
+  for (const title of ['First', 'Second', 'Third']) await made('/v1/automations/triggers', { title, payloadSchema });
   for (const name of ['First', 'Second', 'Third']) audiences.push(await made('/v1/audiences', { name, filters }));
 
   const [{ domainId }] = (await installation.admin('domain', 'list', '--brand', brandId)).data.filter(({ kind }) => kind !== 'sending');
