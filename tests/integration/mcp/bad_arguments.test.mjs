@@ -68,6 +68,7 @@ const CAMPAIGN = ['domainId', 'audienceId', 'scheduledAt'];
 const USUAL = {
   save_contact: (spoilt) => (spoilt === 'contacts' ? {} : { email: 'bad@example.com' }),
   import_email: () => ({ content: '<p>Hi</p>' }),
+  save_automation: () => ({ nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] }),
   import_contacts_csv: () => ({ csv: 'email\nbad@example.com\n' }),
   create_contact_field: () => ({ fieldName: 'colour', fieldType: 'string' }),
   create_audience: () => ({ name: 'Bad', filters: { logic: 'and', filters: [{ field: 'plan', operator: 'equals', value: 'pro' }] } }),
@@ -93,7 +94,7 @@ function usual(tool, spoilt) {
 /** What a bad call may change, counted: rows of every table, and the columns that tools change. */
 async function rowsNow() {
   const tables = await sql(installation, `select tablename from pg_tables where schemaname = 'posthorn'
-    and tablename in ('contacts', 'emails', 'email_versions', 'email_groups', 'audiences', 'sends', 'send_recipients', 'contact_fields', 'brands', 'imports')`);
+    and tablename in ('contacts', 'emails', 'email_versions', 'email_groups', 'audiences', 'automations', 'sends', 'send_recipients', 'contact_fields', 'brands', 'imports')`);
   assert.ok(tables.length >= 6, tables.join());
   const each = tables.map((table) => `select '${table}' || md5(coalesce(string_agg(x::text, ',' order by x::text), '')) from ${table} x`);
   return (await sql(installation, each.join(' union all '))).sort().join('\n');

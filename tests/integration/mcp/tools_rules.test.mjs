@@ -53,6 +53,10 @@ const TOOLS = {
   search_templates: { ...READS, cost: 'Free.' },
   control_email_send: { ...DESTROYS, cost: 'Free.' },
   send_email: { ...DESTROYS, cost: 'Free.' },
+  save_automation: { ...DESTROYS, cost: 'Free.' },
+  get_automation: { ...READS, cost: 'Free.' },
+  list_automations: { ...READS, cost: 'Free.' },
+  delete_automation: { ...DESTROYS, cost: 'Free.' },
 };
 const TOOL_NAMES = Object.keys(TOOLS).sort();
 
