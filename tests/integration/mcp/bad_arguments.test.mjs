@@ -34,6 +34,8 @@ async function done(call, name, args) {
   return body;
 }
 
+const GRAPH = { nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] };
+
 /** One of everything that an argument can name. */
 async function makeRows({ call }, brandId) {
   await done(call, 'save_contact', { email: 'ada@example.com', firstName: 'Ada', customFields: { plan: 'pro' } });
@@ -41,10 +43,11 @@ async function makeRows({ call }, brandId) {
   const { groupId } = await done(call, 'save_email_group', { name: 'Folder' });
   const { audienceId } = await done(call, 'create_audience', { name: 'All', filters: { field: 'email', operator: 'contains', value: '@' } });
   const { domainId } = await prepareSend(call);
+  const { automationId } = await done(call, 'save_automation', GRAPH);
   const asked = { emailId, domainId, subject: 'Later', to: ['ada@example.com'], scheduledAt: SCHEDULED };
   const first = await done(call, 'send_email', asked);
   const { sendId } = first.sendId ? first : await done(call, 'send_email', { ...asked, confirmationToken: first.confirmationToken });
-  return { emailId, emailVersionId, groupId, audienceId, domainId, sendId, brandId };
+  return { emailId, emailVersionId, groupId, audienceId, domainId, sendId, brandId, automationId };
 }
 
 before(async () => {
@@ -68,7 +71,7 @@ const CAMPAIGN = ['domainId', 'audienceId', 'scheduledAt'];
 const USUAL = {
   save_contact: (spoilt) => (spoilt === 'contacts' ? {} : { email: 'bad@example.com' }),
   import_email: () => ({ content: '<p>Hi</p>' }),
-  save_automation: () => ({ nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] }),
+  save_automation: (spoilt) => (['paused', 'stopInFlight'].includes(spoilt) ? { automationId: ids.automationId } : GRAPH),
   import_contacts_csv: () => ({ csv: 'email\nbad@example.com\n' }),
   create_contact_field: () => ({ fieldName: 'colour', fieldType: 'string' }),
   create_audience: () => ({ name: 'Bad', filters: { logic: 'and', filters: [{ field: 'plan', operator: 'equals', value: 'pro' }] } }),
