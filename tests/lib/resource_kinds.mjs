@@ -2,7 +2,7 @@
 // over REST. Generated requests (integration/rest/matrix*, sizes) fill in ids by it.
 
 const BY_NAME = {
-  emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact',
+  automationId: 'automation', emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact',
   fieldName: 'field', domainId: 'domain', keyId: 'key', triggerEventId: 'trigger',
 };
 
@@ -27,6 +27,9 @@ async function created(client, path, body) {
 
 /** How one of each kind is made over REST; `id(kind)` gives one of another kind. */
 const MAKERS = {
+  automation: async (client) => (await created(client, '/v1/automations', {
+    nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [],
+  })).automationId,
   email: async (client) => (await created(client, '/v1/emails/import', { content: '<p>Hi</p>', title: 'Matrix' })).emailId,
   version: async (client, id) => (await client.get(`/v1/emails/${await id('email')}?include=versions`)).body.versions[0].emailVersionId,
   group: async (client) => (await created(client, '/v1/email-groups', { name: 'Matrix' })).groupId,

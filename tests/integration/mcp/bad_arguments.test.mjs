@@ -36,6 +36,8 @@ async function done(call, name, args) {
 
 const PAYLOAD_SCHEMA = { fields: [{ key: 'email', type: 'string', required: true }] };
 
+const GRAPH = { nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] };
+
 /** One of everything that an argument can name. */
 async function makeRows({ call }, brandId) {
   await done(call, 'save_contact', { email: 'ada@example.com', firstName: 'Ada', customFields: { plan: 'pro' } });
@@ -44,10 +46,11 @@ async function makeRows({ call }, brandId) {
   const { audienceId } = await done(call, 'create_audience', { name: 'All', filters: { field: 'email', operator: 'contains', value: '@' } });
   const { domainId } = await prepareSend(call);
   const { triggerEventId } = await done(call, 'save_trigger', { title: 'One', payloadSchema: PAYLOAD_SCHEMA });
+  const { automationId } = await done(call, 'save_automation', GRAPH);
   const asked = { emailId, domainId, subject: 'Later', to: ['ada@example.com'], scheduledAt: SCHEDULED };
   const first = await done(call, 'send_email', asked);
   const { sendId } = first.sendId ? first : await done(call, 'send_email', { ...asked, confirmationToken: first.confirmationToken });
-  return { emailId, emailVersionId, groupId, audienceId, domainId, sendId, brandId, triggerEventId };
+  return { emailId, emailVersionId, groupId, audienceId, domainId, sendId, brandId, triggerEventId, automationId };
 }
 
 before(async () => {
@@ -71,6 +74,7 @@ const CAMPAIGN = ['domainId', 'audienceId', 'scheduledAt'];
 const USUAL = {
   save_contact: (spoilt) => (spoilt === 'contacts' ? {} : { email: 'bad@example.com' }),
   import_email: () => ({ content: '<p>Hi</p>' }),
+  save_automation: (spoilt) => (['paused', 'stopInFlight'].includes(spoilt) ? { automationId: ids.automationId } : GRAPH),
   import_contacts_csv: () => ({ csv: 'email\nbad@example.com\n' }),
   create_contact_field: () => ({ fieldName: 'colour', fieldType: 'string' }),
   create_audience: () => ({ name: 'Bad', filters: { logic: 'and', filters: [{ field: 'plan', operator: 'equals', value: 'pro' }] } }),
@@ -98,7 +102,7 @@ function usual(tool, spoilt) {
 /** What a bad call may change, counted: rows of every table, and the columns that tools change. */
 async function rowsNow() {
   const tables = await sql(installation, `select tablename from pg_tables where schemaname = 'posthorn'
-    and tablename in ('contacts', 'emails', 'email_versions', 'email_groups', 'audiences', 'sends', 'send_recipients', 'contact_fields', 'brands', 'imports', 'triggers')`);
+    and tablename in ('contacts', 'emails', 'email_versions', 'email_groups', 'audiences', 'automations', 'sends', 'send_recipients', 'contact_fields', 'brands', 'imports', 'triggers')`);
   assert.ok(tables.length >= 6, tables.join());
   const each = tables.map((table) => `select '${table}' || md5(coalesce(string_agg(x::text, ',' order by x::text), '')) from ${table} x`);
   return (await sql(installation, each.join(' union all '))).sort().join('\n');

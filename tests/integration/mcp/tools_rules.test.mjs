@@ -60,6 +60,10 @@ const TOOLS = {
   get_trigger_contract: { ...READS, cost: 'Free.' },
   set_trigger_contract: { ...DESTROYS, cost: 'Free.' },
   infer_payload_contract: { ...READS, cost: 'Free.' },
+  save_automation: { ...DESTROYS, cost: 'Free.' },
+  get_automation: { ...READS, cost: 'Free.' },
+  list_automations: { ...READS, cost: 'Free.' },
+  delete_automation: { ...DESTROYS, cost: 'Free.' },
 };
 const TOOL_NAMES = Object.keys(TOOLS).sort();
 

@@ -22,6 +22,7 @@ const FILLED = {
   'analytics.events': { rows: 8, key: 'id' },
   'apiKeys.list': { rows: 3, key: 'keyId' },
   'audiences.list': { rows: 3, key: 'audienceId' },
+  'automations.list': { rows: 3, key: 'automationId' },
   'brand.images': { rows: 3, key: 'assetId' },
   'brands.list': { rows: 3, key: 'brandId' },
   'contacts.search': { rows: 5, key: 'email' },
@@ -124,6 +125,9 @@ before(async () => {
   const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
   for (const title of ['First', 'Second', 'Third']) await made('/v1/automations/triggers', { title, payloadSchema });
   for (const name of ['First', 'Second', 'Third']) audiences.push(await made('/v1/audiences', { name, filters }));
+
+  const graph = { nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] };
+  for (const name of ['First', 'Second', 'Third']) await made('/v1/automations', { name, ...graph });
 
   const [{ domainId }] = (await installation.admin('domain', 'list', '--brand', brandId)).data.filter(({ kind }) => kind !== 'sending');
   const later = new Date(Date.now() + 3_600_000).toISOString();

@@ -29,6 +29,8 @@ const NOT_FOUND = {
 const usable = ({ ids: { own } }) => ({
   'apiKeys.create': { elsewhere: ['brandId'] }, // every brand of the organization is an administrator's
   'audiences.update': { body: { name: 'Matrix' } },
+  'automations.create': { body: { nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] } },
+  'automations.update': { body: { name: 'Matrix' } },
   'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
   'audiences.createFromCohort': { body: { cohort: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } } },
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
