@@ -229,6 +229,7 @@ static void write_event(const struct work *work, const struct event_row *event, 
     json_member_text_if(json, "url", event->url);
     json_member_text_if(json, "actor", event->actor);
     json_member_id_if(json, work, "automationId", ID_AUTOMATION, event->automation_id);
+    json_member_text_if(json, "automationName", event->automation_name);
     json_member_text_if(json, "nodeId", event->node_id);
     json_member_id_if(json, work, "automationRunId", ID_RUN, event->automation_run_id);
     json_member_id_if(json, work, "audienceRunId", ID_AUDIENCE_RUN, event->audience_run_id);

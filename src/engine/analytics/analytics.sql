@@ -26,11 +26,13 @@ select exists (select 1 from sends where brand_id = :brand_id and is_tracked and
 -- name: event_page :page
 -- row: event
 -- params: brand_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null, automation_name text null
 select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
-       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id,
+       a.name
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+  left join automations a on a.brand_id = e.brand_id and a.id = e.automation_id
  where e.brand_id = :brand_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:event_type::text is null or e.event_type = :event_type)
@@ -41,11 +43,13 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_send :page
 -- row: event
 -- params: brand_id bigint, send_id bigint, automation_id bigint, run_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null, automation_name text null
 select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
-       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id,
+       a.name
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+  left join automations a on a.brand_id = e.brand_id and a.id = e.automation_id
  where e.brand_id = :brand_id and e.send_id = :send_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:automation_id = 0 or e.automation_id = :automation_id)
@@ -59,11 +63,13 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_recipient :page
 -- row: event
 -- params: brand_id bigint, recipient_key text, automation_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null, automation_name text null
 select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
-       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id,
+       a.name
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+  left join automations a on a.brand_id = e.brand_id and a.id = e.automation_id
  where e.brand_id = :brand_id and e.recipient_key = :recipient_key and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:automation_id = 0 or e.automation_id = :automation_id)
@@ -75,11 +81,13 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_run :page
 -- row: event
 -- params: brand_id bigint, run_id bigint, automation_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null, automation_name text null
 select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
-       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id,
+       a.name
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+  left join automations a on a.brand_id = e.brand_id and a.id = e.automation_id
  where e.brand_id = :brand_id and e.automation_run_id = :run_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:automation_id = 0 or e.automation_id = :automation_id)
@@ -92,11 +100,13 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_automation :page
 -- row: event
 -- params: brand_id bigint, automation_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null, automation_name text null
 select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
-       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id,
+       a.name
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+  left join automations a on a.brand_id = e.brand_id and a.id = e.automation_id
  where e.brand_id = :brand_id and e.automation_id = :automation_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
    and (:from_start or (e.occurred_at, e.id) < (:at, :id))
    and (:event_type::text is null or e.event_type = :event_type)

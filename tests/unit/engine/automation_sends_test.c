@@ -63,8 +63,10 @@ static void assert_events(struct event_filter filter, size_t count)
 static void test_messages_are_sends(void **state)
 {
     (void)state;
-    run_sql("insert into automation_runs (brand_id, id, automation_id, version_id, email, email_key, node_id, started_at)"
-            "overriding system value values (%lld, 1, 5, 50, 'ada@x.example', 'ada@x.example', 'welcome', now())"
+    run_sql("insert into automations (brand_id, id, name, latest_version_id, created_at, updated_at)"
+            "overriding system value values (%1$lld, 5, 'Welcome series', 50, now(), now()) on conflict do nothing;"
+            "insert into automation_runs (brand_id, id, automation_id, version_id, email, email_key, node_id, started_at)"
+            "overriding system value values (%1$lld, 1, 5, 50, 'ada@x.example', 'ada@x.example', 'welcome', now())"
             " on conflict do nothing",
             (long long)work.brand_id);
     struct carrier_design design = node_design(welcome_design());
@@ -127,6 +129,7 @@ static void test_messages_are_sends(void **state)
     assert_int_equal(err.code, ERR_AUDIENCE_RUN_NOT_FOUND);
 
     assert_events((struct event_filter){ .automation_id = 5 }, 2);
+    assert_int_equal(occurrences(written(write_events), "\"automationName\":\"Welcome series\""), 2);
     assert_events((struct event_filter){ .automation_id = 6 }, 0);
     assert_events((struct event_filter){ .run_id = 1 }, 2);
     assert_events((struct event_filter){ .run_id = 2 }, 0);
