@@ -2,6 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "engine/payloads/payloads.h"
 #include "sql/fields.h"
 
 #include <string.h>
@@ -205,10 +206,12 @@ static void set_custom(struct fire_contact *contact, const struct declared_value
 
 struct text_list fire_field_names(const struct work *work, const json_t *payload)
 {
-    const char **names = arena_array(work->arena, json_object_size(payload), sizeof(*names));
     size_t count = 0;
     const char *key;
     json_t *value;
+    if (json_object_size(payload) > PAYLOAD_MAX_KEYS) /* it will be refused */
+        payload = NULL;
+    const char **names = arena_array(work->arena, json_object_size(payload), sizeof(*names));
     json_object_foreach (json_for_iteration(payload), key, value) {
         struct error ignored = { .code = ERR_NONE };
         if (is_scalar(value) && field_name_normalize(work->arena, key, &names[count], &ignored))

@@ -125,6 +125,7 @@ static void test_bad_payloads_are_refused(void **state)
     refused(TRIGGER, "{\"email\":7}", ERR_INVALID_PAYLOAD, "payload.email", "invalid_type");
     refused(TRIGGER, "{\"email\":\"ada\"}", ERR_INVALID_PAYLOAD, "payload.email", "invalid_email");
     refused(TRIGGER, "{\"email\":\"ada@example.com\\r\\n\"}", ERR_INVALID_PAYLOAD, "payload.email", "invalid_email");
+    refused(TRIGGER, "{\"email\":\"ada@example.com\\n\"}", ERR_INVALID_PAYLOAD, "payload.email", "invalid_email");
     refused(TRIGGER, "{\"email\":\"ada@example.com\\nBcc: eve@example.com\"}", ERR_INVALID_PAYLOAD, "payload.email", "line break");
     /* All faults at once. */
     refused(TRIGGER, "{\"email\":\"ada\",\"total\":\"much\",\"subscribed\":1}", ERR_INVALID_PAYLOAD, "payload.total",
