@@ -265,6 +265,18 @@ static void test_a_value_chooses_the_type(void **state) /* D-108 */
     assert_true(holds("not_in", "[\"a\"]", NULL));
 }
 
+static void test_a_day_begins_at_its_second_midnight(void **state) /* D-81 */
+{
+    (void)state;
+    const struct match_clock clock = { .zone = template_zone_load(arena, zone_name) };
+    const json_t *values = json_of("[\"2018-11-04\", \"2018-11-04T04:30:00Z\", \"2018-11-04T05:30:00Z\"]");
+    const struct match_condition match = {
+        .path = "c", .type = FIELD_DATE, .operator_name = "on_date", .value = json_array_get(values, 0)
+    };
+    assert_false(match_holds(arena, &match, json_array_get(values, 1), &clock));
+    assert_true(match_holds(arena, &match, json_array_get(values, 2), &clock));
+}
+
 int main(void)
 {
     const char *given = getenv("POSTHORN_SEED");
@@ -273,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONTACTS_TEST(test_c_agrees_with_sql),
         CONTACTS_TEST(test_a_value_chooses_the_type),
+        CONTACTS_TEST(test_a_day_begins_at_its_second_midnight),
     };
     return cmocka_run_group_tests(tests, contacts_group_setup, group_teardown);
 }
