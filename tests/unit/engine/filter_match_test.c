@@ -16,7 +16,7 @@
 /* 100 contacts times 120 conditions: 12,000 values. */
 enum { PEOPLE = 100, CONDITIONS = 120 };
 
-static const char zone_name[] = "America/Sao_Paulo";
+static const char zone_name[] = "America/Havana";
 static unsigned seed;
 static int64_t now_us;
 
@@ -37,26 +37,16 @@ static const char *quoted(const char *text)
 
 static const char *const texts[] = { "",     "gold", "Gold",  "go%ld", "go_d",      "\xc3\x89lan", "\xc3\xa9lan vital",
                                      "a\\b", "x",    "12.50", "true",  "2018-11-04" };
-static const char *const numbers[] = { "-3",
-                                       "0",
-                                       "0.1",
-                                       "0.5",
-                                       "1",
-                                       "12.5",
-                                       "100",
-                                       "1000000",
-                                       "1.5e15",
-                                       "9007199254740993",
-                                       "9007199254740992",
-                                       "-9223372036854775807" };
+static const char *const numbers[] = {
+    "-3", "0", "0.1", "0.5", "1", "12.5", "100", "1000000", "1.5e15", "9007199254740993", "9007199254740992", "-9223372036854775807"
+};
 
-/* Near the two changes of the clock: 2018-02-18, whose first hour occurs twice, and 2018-11-04, which has no midnight. */
+/* Near the two changes of the clock: 2018-03-11, which has no midnight, and 2018-11-04, whose first hour occurs twice. */
 static const char *any_date(void)
 {
-    static const char *const days[] = { "2018-02-16", "2018-02-17", "2018-02-18", "2018-02-19",
-                                        "2018-11-03", "2018-11-04", "2018-11-05" };
-    static const char *const hours[] = { "00:00:00.000", "01:59:59.999", "02:00:00.000",
-                                         "02:30:00.001", "03:00:00.000", "12:00:00.000" };
+    static const char *const days[] = { "2018-03-10", "2018-03-11", "2018-03-12", "2018-11-03", "2018-11-04", "2018-11-05" };
+    static const char *const hours[] = { "03:59:59.999", "04:00:00.000", "04:30:00.000",
+                                         "05:00:00.000", "05:30:00.001", "12:00:00.000" };
     const char *day = days[chance(ARRAY_COUNT(days))];
     return chance(2) == 0 ? day : arena_printf(arena, "%sT%sZ", day, hours[chance(ARRAY_COUNT(hours))]);
 }
@@ -94,7 +84,7 @@ static const char *any_json(enum kind kind)
 static void save_people(void)
 {
     now_us = 0;
-    assert_true(clock_parse_iso("2018-11-05T02:00:00.123Z", &now_us));
+    assert_true(clock_parse_iso("2018-11-05T05:00:00.123Z", &now_us));
     run_sql("update brands set time_zone = '%s' where id = %lld", zone_name, (long long)work.brand_id);
     save_fields("types@example.com", "{\"plan\":\"\",\"visits\":1,\"born\":\"2001-02-03\",\"vip\":true}");
     run_sql("delete from contacts where brand_id = %lld", (long long)work.brand_id);
@@ -275,6 +265,18 @@ static void test_a_value_chooses_the_type(void **state) /* D-108 */
     assert_true(holds("not_in", "[\"a\"]", NULL));
 }
 
+static void test_a_day_begins_at_its_second_midnight(void **state) /* D-81 */
+{
+    (void)state;
+    const struct match_clock clock = { .zone = template_zone_load(arena, zone_name) };
+    const json_t *values = json_of("[\"2018-11-04\", \"2018-11-04T04:30:00Z\", \"2018-11-04T05:30:00Z\"]");
+    const struct match_condition match = {
+        .path = "c", .type = FIELD_DATE, .operator_name = "on_date", .value = json_array_get(values, 0)
+    };
+    assert_false(match_holds(arena, &match, json_array_get(values, 1), &clock));
+    assert_true(match_holds(arena, &match, json_array_get(values, 2), &clock));
+}
+
 int main(void)
 {
     const char *given = getenv("POSTHORN_SEED");
@@ -283,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONTACTS_TEST(test_c_agrees_with_sql),
         CONTACTS_TEST(test_a_value_chooses_the_type),
+        CONTACTS_TEST(test_a_day_begins_at_its_second_midnight),
     };
     return cmocka_run_group_tests(tests, contacts_group_setup, group_teardown);
 }
