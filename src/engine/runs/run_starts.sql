@@ -61,8 +61,9 @@ update automation_runs r
            for no key update) w
  where r.brand_id = :brand_id and r.id = w.id;
 
--- As run_lock_address, for messages (step_lock_messages).
+-- As run_lock_address, for messages (step_lock_messages). Sixteen messages in a row share a lock: a server has room for a few thousand
+-- locks, and a batch has hundreds of messages.
 -- name: run_lock_messages :exec
 -- params: lock integer, message_ids bigint[]
-select pg_advisory_xact_lock_shared(:lock, hashint8(m.id))
-  from (select distinct id from unnest(:message_ids::bigint[]) as u (id) order by id) m;
+select pg_advisory_xact_lock_shared(:lock, hashint8(m.row))
+  from (select distinct id / 16 as row from unnest(:message_ids::bigint[]) as u (id) order by row) m;

@@ -85,7 +85,7 @@ select m.id
           from automation_sends
          where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
          order by run_id, node_id, id desc) m
- where not pg_try_advisory_xact_lock(:lock, hashint8(m.id));
+ where not pg_try_advisory_xact_lock(:lock, hashint8(m.id / 16));
 
 -- Contacts with what conditions may name.
 -- name: step_contacts :many

@@ -18,7 +18,7 @@ select 1
 -- name: fire_automations :many
 -- params: brand_id bigint, trigger_id bigint
 -- columns: automation_id bigint, version_id bigint, node jsonb
-select a.id, v.id, v.trigger_node
+select a.id, v.id, coalesce(v.trigger_node, '{}')
   from automation_versions v
  cross join lateral (select l.id from automations l
                       where l.brand_id = :brand_id and l.id = v.automation_id and l.live_version_id = v.id and l.deleted_at is null
