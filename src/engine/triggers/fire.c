@@ -265,14 +265,23 @@ static bool record_fire(const struct firing *firing, struct error *err)
 
 /* ---- The seam ---- */
 
+/* A trigger that starts nothing may still end the waits of runs. */
+static bool check_has_listener(const struct work *work, int64_t trigger_id, struct error *err)
+{
+    bool found;
+    return trigger_has_listener(work, trigger_id, &found, err) &&
+           (found || fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId",
+                          "No published automation starts with this trigger or waits for it."));
+}
+
 bool trigger_fire(const struct work *work, const struct fire_request *request, struct fire_result *ret_result, struct error *err)
 {
     struct firing firing = { .work = work, .request = request };
     struct fire_contact contact;
     if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.trigger.contract, request->payload, &firing.payload, err))
         return false;
-    if (firing.listener_count == 0 && request->provider == NULL)
-        return fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", "No published automation listens to this trigger.");
+    if (firing.listener_count == 0 && request->provider == NULL && !check_has_listener(work, request->trigger_id, err))
+        return false;
     fire_contact_begin(&contact, work, &firing.trigger.contract, &firing.payload);
     if (!save_contact(&firing, &contact, err) || !start_runs(&firing, err) || !record_fire(&firing, err))
         return false;

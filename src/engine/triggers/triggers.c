@@ -64,6 +64,32 @@ bool trigger_list(const struct work *work, int64_t limit, const char *cursor, st
 
 /* ---- Readiness ---- */
 
+/* Matches the nodes of a version in which a node waits for the trigger. */
+static const char *wait_pattern(const struct work *work, int64_t id)
+{
+    return arena_printf(work->arena, "[{\"config\":{\"event\":{\"triggerEventId\":\"%s\"}}}]", work_id(work, ID_TRIGGER, id));
+}
+
+static bool find_listeners(const struct work *work, int64_t id, struct trigger_listeners_row **ret_row, struct error *err)
+{
+    struct trigger_listeners_params params = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .wait_pattern = wait_pattern(work, id),
+        .limit = TRIGGER_REFERENCES_MAX,
+    };
+    return sql_trigger_listeners(work->conn, work->arena, &params, ret_row, err);
+}
+
+bool trigger_has_listener(const struct work *work, int64_t id, bool *ret_found, struct error *err)
+{
+    struct trigger_listeners_row *row;
+    if (!find_listeners(work, id, &row, err))
+        return false;
+    *ret_found = row != NULL && row->count > 0;
+    return true;
+}
+
 static void write_blockers(int64_t listeners, struct json_writer *json)
 {
     json_key(json, "blockers");
@@ -71,7 +97,8 @@ static void write_blockers(int64_t listeners, struct json_writer *json)
     if (listeners == 0) {
         json_object_begin(json);
         json_member_text(json, "code", error_info(ERR_NO_PUBLISHED_AUTOMATION)->name);
-        json_member_text(json, "message", "No published automation starts with this trigger. Publish one, then fire.");
+        json_member_text(json, "message",
+                         "No published automation starts with this trigger or waits for it. Publish one, then fire.");
         json_object_end(json);
     }
     json_array_end(json);
@@ -96,9 +123,8 @@ static void write_listeners(const struct work *work, const struct trigger_listen
 
 bool trigger_readiness(const struct work *work, int64_t id, struct json_writer *json, struct error *err)
 {
-    struct trigger_listeners_params params = { .brand_id = work->brand_id, .id = id, .limit = TRIGGER_REFERENCES_MAX };
     struct trigger_listeners_row *row;
-    if (!sql_trigger_listeners(work->conn, work->arena, &params, &row, err))
+    if (!find_listeners(work, id, &row, err))
         return false;
     if (row == NULL)
         return trigger_not_found(err);
@@ -187,8 +213,7 @@ static bool check_is_unused(const struct work *work, int64_t id, struct error *e
     struct trigger_references_params params = {
         .brand_id = work->brand_id,
         .id = id,
-        .wait_pattern =
-            arena_printf(work->arena, "[{\"config\":{\"event\":{\"triggerEventId\":\"%s\"}}}]", work_id(work, ID_TRIGGER, id)),
+        .wait_pattern = wait_pattern(work, id),
         .limit = TRIGGER_REFERENCES_MAX,
     };
     struct trigger_references_row *rows;

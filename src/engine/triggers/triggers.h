@@ -49,7 +49,10 @@ MUST_CHECK bool trigger_update(const struct work *work, int64_t id, const struct
  * them in details. */
 MUST_CHECK bool trigger_delete(const struct work *work, int64_t id, bool *ret_deleted, struct error *err) NONNULL(1, 3, 4);
 
-/* Writes whether a fire would start anything, and what blocks it. Errors: TRIGGER_EVENT_NOT_FOUND. */
+/* Whether a published automation starts with the trigger, or waits for it. */
+MUST_CHECK bool trigger_has_listener(const struct work *work, int64_t id, bool *ret_found, struct error *err) NONNULL(1, 3, 4);
+
+/* Writes whether a fire would start or wake anything, and what blocks it. Errors: TRIGGER_EVENT_NOT_FOUND. */
 MUST_CHECK bool trigger_readiness(const struct work *work, int64_t id, struct json_writer *json, struct error *err)
     NONNULL(1, 3, 4);
 

@@ -84,9 +84,10 @@ select a.id, a.name, a.live_version_id is not null
 -- params: brand_id bigint, id bigint
 delete from triggers where brand_id = :brand_id and id = :id;
 
--- A trigger with the published automations that it starts: how many, and the first ones by id.
+-- A trigger with the published automations that it starts, or that wait for it (`wait_pattern` as above): how many, and the first ones
+-- by id.
 -- name: trigger_listeners :one
--- params: brand_id bigint, id bigint, limit bigint
+-- params: brand_id bigint, id bigint, wait_pattern jsonb, limit bigint
 -- columns: schema jsonb, count bigint, automation_ids bigint[] null, automation_names text[] null
 select t.schema, coalesce(l.count, 0), l.ids, l.names
   from triggers t
@@ -96,5 +97,6 @@ select t.schema, coalesce(l.count, 0), l.ids, l.names
           from (select a.id, a.name, row_number() over (order by a.id) as place
                   from automations a
                   join automation_versions v on v.brand_id = a.brand_id and v.id = a.live_version_id
-                 where a.brand_id = t.brand_id and a.deleted_at is null and v.trigger_id = t.id) p) l on true
+                 where a.brand_id = t.brand_id and a.deleted_at is null
+                   and (v.trigger_id = t.id or v.nodes @> :wait_pattern)) p) l on true
  where t.brand_id = :brand_id and t.id = :id;

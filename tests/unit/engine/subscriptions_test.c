@@ -82,7 +82,7 @@ static bool is_suppressed(const char *email_key)
     const char *const hashes[] = { hex };
     address_hash(work.engine->address_key, email_key, hash);
     hex_encode(hash, sizeof(hash), hex);
-    struct delivery_suppressed_params params = { .brand_id = work.brand_id, .hashes = { hashes, 1 } };
+    struct delivery_suppressed_params params = { .brand_id = work.brand_id, .hashes = { hashes, 1 }, .is_marketing = true };
     struct delivery_suppressed_row *rows;
     size_t count;
     assert_ok(sql_delivery_suppressed(conn, arena, &params, &rows, &count, &err), &err);
