@@ -72,7 +72,8 @@ describe('a welcome series', LIMIT, () => {
 
   const one = async (statement) => (await sql(installation, statement))[0];
   const mailsTo = (name) => relay.mails.filter(({ to }) => to === address(name));
-  const subjects = (name) => mailsTo(name).map(({ subject }) => subject);
+  /** In the order of the alphabet: messages that leave together arrive in any order. */
+  const subjects = (name) => mailsTo(name).map(({ subject }) => subject).sort();
   const arrives = (name, count) => until(`${name} has ${count} mails`, () => mailsTo(name).length >= count, ARRIVES_MS);
   const signUp = (name, more = {}) =>
     call('fire_trigger_event', { triggerEventId: triggers.signUp, payload: { email: address(name), name: `${name} ${MARKER}`, ...more }, idempotencyKey: `sign-up-${name}` });
@@ -145,8 +146,8 @@ describe('a welcome series', LIMIT, () => {
     const tested = await call('test_automation', { automationId, testRecipient: address('tester'), payload: { email: address('tester'), name: 'Tess', plan: 'pro' } });
     assert.equal(tested.status, 'test_started');
     await arrives('tester', 3);
-    assert.deepEqual(subjects('tester'), ['Welcome Tess', 'Need a hand?', 'Tips for pro']);
-    assert.match(mailsTo('tester')[0].text, /Hello Tess, you chose pro\./);
+    assert.deepEqual(subjects('tester'), ['Need a hand?', 'Tips for pro', 'Welcome Tess']);
+    assert.match(mailsTo('tester').find(({ subject }) => subject === 'Welcome Tess').text, /Hello Tess, you chose pro\./);
     assert.equal(await one(`select count(*) from contacts`), '0', 'a test saves nobody');
     await call('save_contact', { contacts: ['sim1', 'sim2'].map((name) => ({ email: address(name) })) });
     const { audienceId } = await call('create_audience', { name: 'Simulated', filters: { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'sim' }] } });
@@ -181,7 +182,7 @@ describe('a welcome series', LIMIT, () => {
   test('an event takes its branch at once; the others wait three days', async () => {
     await call('fire_trigger_event', { triggerEventId: triggers.project, payload: { email: address('ada') } });
     await arrives('ada', 3);
-    assert.deepEqual(subjects('ada'), [`Welcome ada ${MARKER}`, 'Your first project', 'Tips for pro']);
+    assert.deepEqual(subjects('ada'), ['Tips for pro', `Welcome ada ${MARKER}`, 'Your first project']);
     await signUp('cyd', { plan: 'pro' });
     await arrives('cyd', 1);
     clock.advance(3 * DAY_S - HOUR_S);
@@ -191,7 +192,7 @@ describe('a welcome series', LIMIT, () => {
     clock.advance(2 * HOUR_S);
     await arrives('bob', 2);
     await arrives('cyd', 3);
-    assert.deepEqual(subjects('cyd'), [`Welcome cyd ${MARKER}`, 'Need a hand?', 'Tips for pro']);
+    assert.deepEqual(subjects('cyd'), ['Need a hand?', 'Tips for pro', `Welcome cyd ${MARKER}`]);
     const [hello, nudge] = mailsTo('bob');
     assert.equal(nudge.subject, 'Need a hand?');
     assert.ok(nudge.date - hello.date >= 3 * DAY_S * 1000, 'by the simulated time');
