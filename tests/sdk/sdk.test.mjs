@@ -54,18 +54,31 @@ describe('the published client', { timeout: 600_000 }, () => {
     const audience = (name) => post('/v1/audiences', { name, filters: { logic: 'and', filters: [] } });
     const group = (name) => post('/v1/email-groups', { name });
     const trigger = () => post('/v1/automations/triggers', { title: 'Signed up', payloadSchema: { fields: [{ key: 'email', type: 'string', required: true }] } });
+    const automate = async (config, published) => {
+      const wait = { id: 'wait', type: 'wait', config: { duration: 1, unit: 'hours' } };
+      const graph = { nodes: [{ id: 'start', type: 'trigger', config }, wait], connections: [{ from: 'start', to: 'wait' }] };
+      const { automationId } = await post('/v1/automations', { name: 'Series', ...graph });
+      if (published) await must('PATCH', `/v1/automations/${automationId}`, { published });
+      return { automationId, graph };
+    };
     const [{ domainId }] = (await must('GET', '/v1/domains')).data;
     const send = { emailId, domainId, subject: 'Hello' };
     const { sendId } = await post('/v1/sends', { ...send, to: ['ada+tag@example.com'] });
     const later = new Date(Date.now() + 3_600_000).toISOString();
     const { sendId: scheduledSendId } = await post('/v1/sends', { ...send, to: ['bob@example.com'], scheduledAt: later });
     await until('the send has ended', async () => (await must('GET', `/v1/sends/${sendId}`)).status === 'completed', LIMIT_MS);
+    const audienceId = (await audience('All')).audienceId;
+    const { triggerEventId: firedTriggerEventId } = await trigger();
+    const { automationId, graph } = await automate({ mode: 'event', triggerEventId: firedTriggerEventId }, false);
+    await automate({ mode: 'event', triggerEventId: firedTriggerEventId }, true);
+    const { automationId: launchedAutomationId } = await automate({ mode: 'manualAudience', audienceId }, true);
     http.close();
     return {
+      automationId, graph, firedTriggerEventId, launchedAutomationId,
       brandId, emailId, emailVersionId, domainId, sendId, scheduledSendId,
       since: new Date(Date.now() - 3_600_000).toISOString(),
       spareEmailId: (await importLetter('Spare')).emailId,
-      audienceId: (await audience('All')).audienceId, spareAudienceId: (await audience('Spare')).audienceId,
+      audienceId, spareAudienceId: (await audience('Spare')).audienceId,
       triggerEventId: (await trigger()).triggerEventId, spareTriggerEventId: (await trigger()).triggerEventId,
       groupId: (await group('Letters')).groupId, spareGroupId: (await group('Spare')).groupId,
     };
