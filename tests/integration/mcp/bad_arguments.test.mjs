@@ -91,6 +91,7 @@ const USUAL = {
   export_email: () => ({ emailId: ids.emailId, provider: 'nobody' }),
   create_brand: () => ({ name: 'Bad' }),
   save_trigger: () => ({ title: 'Bad', payloadSchema: PAYLOAD_SCHEMA }),
+  control_audience_run: () => ({ audienceRunId: 'aru_0000000000000', action: 'pause' }),
   infer_payload_contract: () => ({ example: { email: 'ada@example.com' } }),
 };
 

@@ -50,7 +50,9 @@ async function connect(...options) {
 
 /** The names in a text that its reader does not have. */
 function missingNames({ names, tools }, text) {
-  const missing = [...text.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)].map(([word]) => word).filter((word) => (TOOL_NAMES.has(word) ? !names.has(word) : !WORDS.has(word)));
+  const choices = new Set(tools.flatMap(({ inputSchema }) => Object.values(inputSchema.properties).flatMap((schema) => schema.enum ?? [])));
+  const isMissing = (word) => (TOOL_NAMES.has(word) ? !names.has(word) : !WORDS.has(word) && !choices.has(word));
+  const missing = [...text.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)].map(([word]) => word).filter(isMissing);
   for (const [, word] of text.matchAll(/\bget_capabilities with topic ([a-z]+)\b/g)) {
     const topics = catalogue.operations.get('capabilities.get').query.topic.enum;
     if (!topics.includes(word)) missing.push(`topic ${word}`);

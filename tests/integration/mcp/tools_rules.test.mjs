@@ -64,6 +64,13 @@ const TOOLS = {
   get_automation: { ...READS, cost: 'Free.' },
   list_automations: { ...READS, cost: 'Free.' },
   delete_automation: { ...DESTROYS, cost: 'Free.' },
+  test_automation: { ...WRITES, cost: 'Free.' },
+  run_automation: { ...DESTROYS, cost: 'Free.' },
+  fire_trigger_event: { ...DESTROYS, cost: 'Free.' },
+  list_trigger_events: { ...READS, cost: 'Free.' },
+  list_automation_runs: { ...READS, cost: 'Free.' },
+  cancel_automation_run: { ...DESTROYS, cost: 'Free.' },
+  control_audience_run: { ...DESTROYS, cost: 'Free.' },
 };
 const TOOL_NAMES = Object.keys(TOOLS).sort();
 

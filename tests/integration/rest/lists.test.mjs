@@ -22,6 +22,7 @@ const FILLED = {
   'analytics.events': { rows: 8, key: 'id' },
   'apiKeys.list': { rows: 3, key: 'keyId' },
   'audiences.list': { rows: 3, key: 'audienceId' },
+  'audienceRuns.list': { rows: 3, key: 'audienceRunId' },
   'automations.list': { rows: 3, key: 'automationId' },
   'brand.images': { rows: 3, key: 'assetId' },
   'brands.list': { rows: 3, key: 'brandId' },
@@ -34,8 +35,10 @@ const FILLED = {
   'flows.list': { rows: 2, key: 'slug' },
   'insights.list': { rows: 3, key: 'insightId' },
   'integrations.list': { rows: 7, key: 'provider' },
+  'runs.list': { rows: 3, key: 'automationRunId' },
   'sends.list': { rows: 4, key: 'sendId' },
   'templates.list': { rows: 10, key: 'emailId' },
+  'triggerInstances.list': { rows: 3, key: 'triggerInstanceId' },
 };
 
 // Parameters that choose no rows, or say nothing alone.
@@ -45,6 +48,7 @@ const ASKED = {
   aspectRatio: '1:1',
   groupId: 'ungrouped',
   recipient: 'someone@example.com',
+  recipientEmail: 'someone@example.com',
   'sends.list kind': undefined, // campaign is what is meant without it, and automation wants a further filter
   filters: { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'a' }] },
 };
@@ -123,11 +127,28 @@ before(async () => {
   const audiences = [];
   const filters = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'a' }] };
   const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
-  for (const title of ['First', 'Second', 'Third']) await made('/v1/automations/triggers', { title, payloadSchema });
+  const triggers = [];
+  for (const title of ['First', 'Second', 'Third']) triggers.push(await made('/v1/automations/triggers', { title, payloadSchema }));
   for (const name of ['First', 'Second', 'Third']) audiences.push(await made('/v1/audiences', { name, filters }));
 
   const graph = { nodes: [{ id: 'start', type: 'trigger', config: { mode: 'event' } }], connections: [] };
-  for (const name of ['First', 'Second', 'Third']) await made('/v1/automations', { name, ...graph });
+  await made('/v1/automations', { name: 'Draft', ...graph });
+  /** A published automation whose runs wait. */
+  const publish = async (name, config) => {
+    const wait = { id: 'wait', type: 'wait', config: { duration: 300, unit: 'days' } };
+    const nodes = [{ id: 'start', type: 'trigger', config }, wait];
+    const { automationId } = await made('/v1/automations', { name, nodes, connections: [{ from: 'start', to: 'wait' }] });
+    const { status, body } = await rest.request('PATCH', `/v1/automations/${automationId}`, { published: true }, inBrand);
+    assert.equal(status, 200, JSON.stringify(body));
+    return automationId;
+  };
+  const { triggerEventId } = triggers[0];
+  const automationId = await publish('Fired', { mode: 'event', triggerEventId });
+  const fires = [];
+  for (const email of emails.slice(0, 3)) fires.push(await made(`/v1/automations/triggers/${triggerEventId}/fire`, { payload: { email } }));
+  const launched = await publish('Launched', { mode: 'manualAudience', audienceId: audiences[0].audienceId });
+  const nextYear = new Date(Date.now() + 300 * 86_400_000).toISOString();
+  for (let i = 0; i < 3; i++) await made(`/v1/automations/${launched}/run`, { scheduledAt: nextYear });
 
   const [{ domainId }] = (await installation.admin('domain', 'list', '--brand', brandId)).data.filter(({ kind }) => kind !== 'sending');
   const later = new Date(Date.now() + 3_600_000).toISOString();
@@ -139,7 +160,10 @@ before(async () => {
       from (select min(id) as id from brands) b, generate_series(1, 3) n`);
   const known = async () => (await rest.get('/v1/analytics/events', inBrand)).body.data.length;
   await until('the events of a send', async () => (await known()) >= FILLED['analytics.events'].rows, 60_000);
-  ids = { email: designs[0].emailId, send: sendId, audience: audiences[0].audienceId };
+  ids = {
+    email: designs[0].emailId, send: sendId, audience: audiences[0].audienceId, automation: automationId,
+    instance: fires[0].triggerInstanceId, run: fires[0].automationRunIds[0], trigger: triggerEventId,
+  };
 }, LIMIT);
 
 after(() => {

@@ -144,7 +144,7 @@ const DECLARED = [
   ['R-311', 'POST', T, { payloadSchema: { fields: [EMAIL] } }, 'title'],
   ['R-314', 'POST', T, { title: 'x', payloadSchema: { fields: [EMAIL] }, provider: 'api' }, 'provider'],
   ['R-315', 'GET', `${T}/x?include=html`, undefined, 'include'],
-  ['R-318', 'POST', `${T}/x/fire`, { payload: [] }, 'payload'],
+  ['R-318', 'POST', `${T}/x/fire`, {}, 'payload'],
   ['R-333', 'GET', `${T}/x/contract?format=xml`, undefined, 'format'],
   ['R-336', 'PUT', `${T}/x/contract`, { enforcement: 'loose' }, 'enforcement'],
   ['R-343', 'POST', `${T}/x/contract/validate`, { payload: {}, enforcement: 'loose' }, 'enforcement'],
