@@ -36,6 +36,8 @@ struct event_question {
     struct numbers runs;
     struct numbers triggers;
     struct numbers started;
+    struct numbers visits;
+    const char **nodes;
     const char **keys;
 };
 
@@ -45,6 +47,8 @@ static struct event_question make_event_question(const struct step_batch *batch)
         .runs = make_numbers(batch),
         .triggers = make_numbers(batch),
         .started = make_numbers(batch),
+        .visits = make_numbers(batch),
+        .nodes = arena_array(batch->work.arena, batch->count, sizeof(const char *)),
         .keys = arena_array(batch->work.arena, batch->count, sizeof(const char *)),
     };
 }
@@ -52,9 +56,11 @@ static struct event_question make_event_question(const struct step_batch *batch)
 static void ask_events(struct event_question *question, const struct stepped_run *run, int64_t trigger_id)
 {
     question->keys[question->runs.count] = run->row->email_key;
+    question->nodes[question->runs.count] = run->node->id;
     add_number(&question->runs, run->row->id);
     add_number(&question->triggers, trigger_id);
     add_number(&question->started, run->row->started_at);
+    add_number(&question->visits, run->visit);
 }
 
 /* The statements about events, and their places in the batch of statements. */
@@ -76,6 +82,8 @@ static struct event_places add_event_statements(const struct step_batch *batch, 
         .trigger_ids = list_of(&question->triggers),
         .keys = { question->keys, count },
         .started_ats = list_of(&question->started),
+        .visits = list_of(&question->visits),
+        .node_ids = { question->nodes, count },
     };
     struct event_places places = { .locked = db_batch_add(statements, &step_lock_addresses_statement, &lock) };
     places.events = db_batch_add(statements, &step_events_statement, &events);

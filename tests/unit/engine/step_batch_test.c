@@ -390,6 +390,33 @@ static void test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run
     assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
 }
 
+static void test_an_event_ends_one_visit_of_a_loop_only(void **state)
+{
+    (void)state;
+    struct error err;
+    add_automation(arena_printf(arena, "%s,%s", start_node, event_wait()),
+                   "{\"from\":\"start\",\"to\":\"pause\"},{\"from\":\"pause\",\"to\":\"pause\",\"branch\":\"event\"}");
+    start_run("ada@example.com", 0, 0);
+    add_event("ada@example.com");
+    work.now_us += 2 * US_PER_S;
+    assert_int_equal(step().left, 1);
+    step();
+    assert_run("running", "pause", 3);
+    assert_int_equal(number_of("select waits_trigger from automation_runs"), TRIGGER);
+    work.now_us += US_PER_S;
+    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    step();
+    assert_run("running", "pause", 3);
+    run_sql("insert into trigger_instances (brand_id, occurred_at, trigger_id, source, state, email_key)"
+            " select brand_id, occurred_at + interval '1 second', trigger_id, source, state, email_key from trigger_instances");
+    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    step();
+    step();
+    assert_run("running", "pause", 4);
+    assert_int_equal(number_of("select count(distinct facts ->> 'eventAt') from automation_steps where branch = 'event'"), 2);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
+}
+
 /* D-60 */
 static void test_a_run_is_left_while_an_event_of_its_address_is_recorded(void **state)
 {
@@ -458,6 +485,7 @@ int main(void)
         STEP_TEST(test_a_deleted_design_fails_its_runs_with_the_reason),
         STEP_TEST(test_without_room_in_the_allowance_runs_wait_and_their_launch_is_paused),
         STEP_TEST(test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run),
+        STEP_TEST(test_an_event_ends_one_visit_of_a_loop_only),
         STEP_TEST(test_a_run_is_left_while_an_event_of_its_address_is_recorded),
         STEP_TEST(test_the_payload_is_erased_when_no_node_ahead_reads_it),
     };
