@@ -149,6 +149,38 @@ static void test_a_filter_takes_the_branch_of_the_contact(void **state)
     assert_int_equal(number_of("select count(*) from automation_steps where branch in ('true', 'false')"), 2);
 }
 
+/* jsonb prints 1.5e300 as an integer. */
+static void test_a_contact_with_a_huge_number_is_compared(void **state)
+{
+    (void)state;
+    add_line("{\"id\":\"pause\",\"type\":\"filter\",\"config\":{\"logicalOperator\":\"AND\",\"conditions\":"
+             "[{\"field\":\"contact.customFields.score\",\"operator\":\"gt\",\"value\":1e200}]}}",
+             NULL);
+    start_run("ada@example.com", 0, 0);
+    start_run("bob@example.com", 0, 0);
+    run_sql("update contacts set custom_fields = '{\"score\": 1.5e300, \"plan\": 5}' where email_key = 'ada@example.com'");
+    assert_int_equal(step().taken, 2);
+    assert_int_equal(number_of("select count(*) from automation_runs r join automation_steps s on s.run_id = r.id"
+                               " where r.email_key = 'ada@example.com' and s.branch = 'true'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'false'"), 1);
+}
+
+/* The failure of one run leaves the others alone. */
+static void test_a_contact_that_cannot_be_read_fails_its_run_alone(void **state)
+{
+    (void)state;
+    add_line(customer_filter, NULL);
+    start_run("ada@example.com", 0, 0);
+    start_run("cyd@example.com", 0, 0);
+    run_sql(
+        "update contacts set custom_fields = jsonb_build_object('long', repeat('x', 5000000)) where email_key = 'ada@example.com'");
+    assert_int_equal(step().taken, 2);
+    assert_int_equal(number_of("select count(*) from automation_runs where status = 'failed' and email_key = 'ada@example.com'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'true'"), 1);
+}
+
 static void test_a_contact_that_is_gone_is_no_customer(void **state)
 {
     (void)state;
@@ -474,6 +506,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STEP_TEST(test_a_run_waits_and_ends_and_no_visit_is_repeated),
         STEP_TEST(test_a_filter_takes_the_branch_of_the_contact),
+        STEP_TEST(test_a_contact_with_a_huge_number_is_compared),
+        STEP_TEST(test_a_contact_that_cannot_be_read_fails_its_run_alone),
         STEP_TEST(test_a_contact_that_is_gone_is_no_customer),
         STEP_TEST(test_runs_of_paused_automations_and_launches_are_held),
         STEP_TEST(test_a_run_of_another_stepper_is_left_out),
