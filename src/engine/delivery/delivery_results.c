@@ -151,16 +151,22 @@ static void gather_result(struct settlement *all, const struct work *work, const
 
 /* ---- Ownership ---- */
 
+static int64_t last_ordinal(const struct delivery_batch *batch)
+{
+    return batch->ordinals[batch->ordinal_count - 1];
+}
+
 /* Marks recipients that another process has settled, or whose retry is leased to another process. They are not written. */
 static bool find_foreign(const struct work *work, const struct delivery_batch *batch, bool *ret_foreign, struct error *err)
 {
     struct int_list ordinals = { batch->ordinals, batch->ordinal_count };
     if (batch->from_ordinal > 0) {
-        struct delivery_hold_range_params hold = { batch->brand_id, batch->send_id, batch->from_ordinal };
-        struct delivery_hold_range_row *held;
-        if (!sql_delivery_hold_range(work->conn, work->arena, &hold, &held, err))
+        struct delivery_hold_ranges_params hold = { batch->brand_id, batch->send_id, batch->from_ordinal, last_ordinal(batch) };
+        struct delivery_hold_ranges_row *held;
+        size_t held_count;
+        if (!sql_delivery_hold_ranges(work->conn, work->arena, &hold, &held, &held_count, err))
             return false;
-        if (held != NULL && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
+        if (held_count == 1 && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
             return true;
         struct delivery_foreign_results_params known = { batch->brand_id, batch->send_id, ordinals };
         struct delivery_foreign_results_row *rows;

@@ -1040,6 +1040,31 @@ static void test_a_range_that_ends_its_process_is_set_aside(void **state)
     assert_int_equal(outbox_count(), 500);
 }
 
+/* Ranges of carriers and tranches begin anywhere. */
+static void test_only_the_range_that_ends_its_process_is_set_aside(void **state)
+{
+    (void)state;
+    make_contacts(510);
+    outbox_empty();
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    run_sql("delete from send_ranges; insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
+            " select %lld, %lld, f, t, f from (values (1, 2), (3, 17), (18, 505), (506, 510)) as r (f, t)",
+            (long long)work.brand_id, (long long)send_id);
+    crash_three_times(CRASH_SLOT_RANGE, send_id, 20);
+    assert_int_equal(number_of("select ordinal from send_crashes"), 18);
+    assert_int_equal(number_of("select count(*) from send_results"), 488);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed' and ordinal between 18 and 505"), 488);
+    run_sql("update sends set status = 'running', pause_reason = null;"
+            "insert into send_crashes values (%lld, %lld, 3, true, 2, now()), (%lld, %lld, 506, true, 2, now())",
+            (long long)work.brand_id, (long long)send_id, (long long)work.brand_id, (long long)send_id);
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 22);
+    assert_int_equal(number_of("select count(*) from send_crashes where ordinal <> 18"), 0);
+}
+
 /* Only crashes in a row count: a range that could be read meanwhile is not to blame. */
 static void test_a_range_that_is_read_loses_its_crashes(void **state)
 {
@@ -1381,6 +1406,7 @@ int main(void)
         TEST(test_wide_retries_are_read_by_bytes),
         TEST(test_a_recipient_that_ends_its_process_is_set_aside),
         TEST(test_a_range_that_ends_its_process_is_set_aside),
+        TEST(test_only_the_range_that_ends_its_process_is_set_aside),
         TEST(test_a_range_that_is_read_loses_its_crashes),
         TEST(test_the_operator_stops_a_running_send),
         TEST(test_consent_is_checked_when_composing),
