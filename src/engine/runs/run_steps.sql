@@ -212,6 +212,17 @@ update audience_runs l
            for no key update of a) n
  where l.brand_id = :brand_id and l.id = n.id;
 
+-- Counts messages of launches that failed before they had a recipient. Runs before messages are appended, because senders lock these
+-- rows before the usage of the organization.
+-- name: step_count_failed_messages :exec
+-- params: brand_id bigint, audience_run_ids bigint[], node_ids text[]
+insert into audience_run_nodes (brand_id, audience_run_id, node_id, failed)
+select :brand_id, t.audience_run_id, t.node_id, count(*)
+  from unnest(:audience_run_ids::bigint[], :node_ids::text[]) as t (audience_run_id, node_id)
+ group by t.audience_run_id, t.node_id
+ order by t.audience_run_id, t.node_id
+    on conflict (brand_id, audience_run_id, node_id) do update set failed = audience_run_nodes.failed + excluded.failed;
+
 -- Pauses launches whose mail exceeds the allowance of the plan, or continues those whose mail fits again.
 -- name: step_launches_without_room :exec
 -- params: brand_id bigint, ids bigint[], has_room boolean, now timestamptz

@@ -347,11 +347,18 @@ static void test_a_deleted_design_fails_its_runs_with_the_reason(void **state)
 {
     (void)state;
     add_line(mail_node("pause"), NULL);
-    start_run("ada@example.com", 0, 0);
+    run_sql("delete from audience_run_nodes");
+    start_run("ada@example.com", 0, LAUNCH);
     run_sql("update emails set deleted_at = now()");
     step();
     assert_run("failed", "pause", 2);
     assert_int_equal(number_of("select count(*) from automation_steps where visit = 2 and status = 'failed' and error <> ''"), 1);
+    start_run("bob@example.com", 0, LAUNCH);
+    start_run("dan@example.com", 0, LAUNCH);
+    start_run("eve@example.com", 0, 0);
+    step();
+    assert_int_equal(number_of("select failed from audience_run_nodes where node_id = 'pause' and sent = 0"), 3);
+    assert_int_equal(number_of("select count(*) from audience_run_nodes"), 1);
 }
 
 /* */
