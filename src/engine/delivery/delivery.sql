@@ -306,6 +306,14 @@ select ordinal from send_results where brand_id = :brand_id and send_id = :send_
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
 
+-- Those of these recipients whose bounce was reported and counted before they have a result.
+-- name: delivery_reported_bounces :many
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+-- columns: ordinal bigint
+select ordinal
+  from recipient_events
+ where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and event_type = 'bounced';
+
 -- Marks results and retries that another process wrote while this one sent to the same recipients, who may have got two copies.
 -- name: delivery_mark_doubled :exec
 -- params: brand_id bigint, send_id bigint, ordinals bigint[]
@@ -369,13 +377,13 @@ select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, cou
  order by k.key
     on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + excluded.count;
 
--- Adds to the statistics of a send and to the event counts of the hour.
+-- Adds to the statistics of a send and to the event counts of the hour. `reported` bounces are counted already, as later ones.
 -- name: delivery_count :exec
--- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, skipped bigint, failed bigint, held bigint, at timestamptz
+-- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, reported bigint, skipped bigint, failed bigint, held bigint, at timestamptz
 with figures as (
     update send_stats
        set accepted = accepted + :delivered, sent = sent + :delivered, delivered = delivered + :delivered,
-           bounced = bounced + :bounced, skipped = skipped + :skipped, failed = failed + :failed, held = held + :held
+           bounced = bounced + :bounced, bounced_later = bounced_later - :reported, skipped = skipped + :skipped, failed = failed + :failed, held = held + :held
      where brand_id = :brand_id and send_id = :send_id
 )
 insert into event_counts (brand_id, hour, event_type, count)

@@ -8,6 +8,7 @@
 #include "db/advisory_locks.h"
 #include "engine/analytics/partitions.h"
 #include "engine/delivery/delivery.h"
+#include "engine/events/recipient_events.h"
 #include "engine/ledger/ledger.h"
 #include "engine/operator/operator.h"
 #include "engine/sends/explain.h"
@@ -697,6 +698,35 @@ static void test_bounces_suppress(void **state)
     assert_int_equal(number_of("select count(*) from suppressions where evidence = '452 4.2.2 Full' and source = 'result'"
                                " and expires_at = created_at + interval '14 days'"),
                      1);
+}
+
+/* the report came before the result of the same message. */
+static void test_a_bounce_that_was_reported_before_counts_once(void **state)
+{
+    (void)state;
+    struct error err;
+    bool is_new;
+    DB_TX tx = { .conn = NULL };
+    run_sql("delete from contact_activity; delete from event_rollups");
+    struct delivery_batch batch = relayed(3);
+    const struct recipient_event report = {
+        .send_id = batch.send_id, .ordinal = batch.recipients[0].ordinal, .type = "bounced", .at_us = work.now_us
+    };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(recipient_events_record(&work, &report, 1, &is_new, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_true(is_new);
+    batch.results[0] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "hard", .reply = "550 5.1.1 Unknown", .attempts = 1 };
+    batch.results[1] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "block", .reply = "550 5.7.1 Spam", .attempts = 1 };
+    settle(&batch);
+    assert_int_equal(number_of("select delivered * 100 + bounced * 10 + bounced_later from send_stats"), 120);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from event_counts where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from event_rollups where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from contact_activity where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'bounce'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 3);
 }
 
 /* figures, events and results count the same recipients. */
@@ -1396,6 +1426,7 @@ int main(void)
         TEST(test_recovery_waits_until_the_sessions_have_ended),
         TEST(test_brands_take_turns),
         TEST(test_bounces_suppress),
+        TEST(test_a_bounce_that_was_reported_before_counts_once),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
         TEST(test_retries_with_a_journal_are_left_to_recovery),
