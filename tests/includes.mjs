@@ -68,7 +68,7 @@ const FOLDERS = {
     runs: ['core', 'delivery', 'filters', 'ledger', 'nodes', 'payloads', 'sends'],
     secrets: ['core'],
     sends: ['core', 'analytics', 'compose', 'filters', 'ledger', 'payloads', 'subscriptions'],
-    simulations: ['core', 'contacts', 'nodes', 'payloads', 'sends'],
+    simulations: ['core', 'contacts', 'contracts', 'nodes', 'payloads', 'sends', 'triggers'],
     subscriptions: ['core', 'events'],
     suppressions: ['core'],
     templates: ['core'],
