@@ -132,6 +132,46 @@ json_t *json_in_arena(struct arena *arena, json_t *json)
     return json;
 }
 
+/* Whether 64 bits cannot hold an integer. */
+static bool is_long_integer(const char *token, size_t size)
+{
+    static const char greatest[] = "9223372036854775807";
+    size_t signs = token[0] == '-';
+    size_t digits = size - signs;
+    if (strspn(token + signs, "0123456789") < digits)
+        return false;
+    return digits > strlen(greatest) || (digits == strlen(greatest) && strncmp(token + signs, greatest, digits) > 0);
+}
+
+/* The text with an exponent behind each integer beyond 64 bits, so that it is read as a real. */
+static void widen_integers(const char *text, size_t size, struct buf *out)
+{
+    for (size_t i = 0; i < size;) {
+        size_t end = i + 1;
+        if (text[i] == '"')
+            end = text_end(text, size, i + 1) + 1;
+        else if (is_plain(text[i]))
+            while (end < size && is_plain(text[end]))
+                end++;
+        buf_add(out, text + i, (end < size ? end : size) - i);
+        if (is_plain(text[i]) && is_long_integer(text + i, end - i))
+            buf_add_text(out, "e0");
+        i = end;
+    }
+}
+
+static json_t *load(const char *text, size_t size, struct json_bounds bounds, json_error_t *problem)
+{
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (bounds.allow_nul ? JSON_ALLOW_NUL : 0);
+    json_t *json = json_loadb(text, size, flags, problem);
+    if (json != NULL || !bounds.from_jsonb || json_error_code(problem) != json_error_numeric_overflow)
+        return json;
+    BUF_SCOPE widened;
+    buf_init(&widened, SIZE_MAX - 1);
+    widen_integers(text, size, &widened);
+    return json_loadb(buf_text(&widened), widened.size, flags, problem);
+}
+
 bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds, const json_t **ret_json,
                struct error *err)
 {
@@ -154,8 +194,7 @@ bool json_read(struct arena *arena, const char *text, size_t size, struct json_b
         return fail(err, ERR_INVALID_REQUEST, NULL, "The body is not valid JSON: it contains a NUL byte.");
 
     json_error_t problem;
-    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (bounds.allow_nul ? JSON_ALLOW_NUL : 0);
-    json_t *json = json_loadb(text, size, flags, &problem);
+    json_t *json = load(text, size, bounds, &problem);
     if (json == NULL && json_error_code(&problem) == json_error_null_character)
         return fail(err, ERR_INVALID_REQUEST, NULL,
                     "A text contains the character U+0000, which is not accepted, at line %d, column %d.", problem.line,

@@ -20,6 +20,7 @@ struct json_bounds {
     size_t max_bytes;
     unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
     bool allow_nul;     /* accept U+0000 in texts; most C code takes it for the end of the text */
+    bool from_jsonb; /* the database has written it: it prints 1.5e300 as an integer. Integers beyond 64 bits are read as reals */
 
     /* At most JSON_CALLER_TREE_MAX_BYTES for the text of a caller. 0: only max_bytes bounds the tree. */
     size_t max_tree_bytes;

@@ -26,7 +26,7 @@ enum { CRASH_SLOTS_MAX = 96, CRASHES_MAX = 3 };
 enum crash_slot_kind {
     CRASH_SLOT_EMPTY,
     CRASH_SLOT_RECIPIENT, /* the message of recipient `ordinal` is composed */
-    CRASH_SLOT_RANGE,     /* the recipients of the range that begins at `ordinal` are read */
+    CRASH_SLOT_RANGE,     /* the recipients of the range that has `ordinal` are read */
 };
 
 struct crash_slot {

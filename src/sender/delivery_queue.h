@@ -205,7 +205,6 @@ struct set_aside {
     const char *owner; /* of the lease */
     int64_t brand_id;
     int64_t send_id;
-    int64_t from_ordinal;     /* of the range */
     struct int_list ordinals; /* ascending */
     const char *reason;
 };

@@ -1,6 +1,7 @@
 /*
  * Journal reader: reads the stale journal of an ended process, one range of one
- * send after the other, with the last record of each recipient.
+ * send after the other, with the last record of each recipient. A range here is
+ * `range_size` ordinals, counted from 1; that of the queue may begin elsewhere.
  *
  * Memory is bounded, however large the journal is. The reader goes through the
  * files in passes. A pass indexes the records of a part of the ranges (32 bytes

@@ -24,7 +24,7 @@ static const struct smtp_outcome no_reply = {
     .text = "The process ended before the final reply.",
 };
 
-/* Journal entries of one range of one send. */
+/* Journal entries of one part of one send: at most DELIVERY_RANGE_SIZE ordinals, which may belong to several ranges. */
 struct range_entries {
     const char *owner; /* the ended process */
     const struct journal_entry *entries;
@@ -79,7 +79,7 @@ static void decide_from_journal(const struct sender *sender, const struct range_
     }
 }
 
-/* `from_ordinal` as in a batch: the start of the range, or 0 for its recipients that were retries. */
+/* `from_ordinal` as in a batch: the first ordinal, or 0 for the recipients that were retries. */
 static bool write_recovered(struct sender *sender, struct db_conn *conn, const struct range_entries *range, int64_t from_ordinal,
                             size_t *written, struct error *err)
 {
@@ -91,12 +91,6 @@ static bool write_recovered(struct sender *sender, struct db_conn *conn, const s
     decide_from_journal(sender, range, &batch, work.now_us, arena);
     *written += batch.count;
     return batch.count == 0 || delivery_settle(&work, &batch, err);
-}
-
-/* The first ordinal of the range that has this one. */
-static int64_t range_start(int64_t ordinal)
-{
-    return (ordinal - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
 }
 
 /* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
@@ -114,7 +108,7 @@ static bool recover_range(struct sender *sender, struct db_conn *conn, const str
                           struct error *err)
 {
     struct error why = { .code = ERR_NONE };
-    int64_t start = range_start(range->entries[0].key.ordinal);
+    int64_t start = range->entries[0].key.ordinal;
     return (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why)) ||
            is_skipped_range(&why, err);
 }
@@ -172,14 +166,14 @@ static bool set_aside_crash(struct sender *sender, struct db_conn *conn, const c
                             const struct delivery_count_crashes_row *crash, struct error *err)
 {
     int64_t ordinals[DELIVERY_RANGE_SIZE];
-    size_t count = crash->is_range ? DELIVERY_RANGE_SIZE : 1;
-    for (size_t i = 0; i < count; i++)
-        ordinals[i] = crash->ordinal + (int64_t)i;
+    int64_t last = crash->is_range ? crash->to_ordinal : crash->ordinal;
+    size_t count = 0;
+    for (int64_t ordinal = crash->ordinal; ordinal <= last && count < DELIVERY_RANGE_SIZE; ordinal++)
+        ordinals[count++] = ordinal;
     struct set_aside aside = {
         .owner = owner,
         .brand_id = crash->brand_id,
         .send_id = crash->send_id,
-        .from_ordinal = range_start(crash->ordinal),
         .ordinals = { ordinals, count },
         .reason = crash->is_range ? "the sender ended three times while it read the recipients of this range"
                                   : "the sender ended three times while it composed this message",

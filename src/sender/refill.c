@@ -186,24 +186,17 @@ static bool fetch_batch(void *context, struct error *err)
     return true;
 }
 
-/* The first ordinal of the range of a batch; that of retries is the range of the first one. */
-static int64_t range_of(const struct delivery_batch *batch)
-{
-    return (batch->ordinals[0] - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
-}
-
-/* Reads the recipients of a batch. The crash slot names its range meanwhile. */
+/* Reads the recipients of a batch. The crash slot names its range meanwhile; that of retries is the range of the first one. */
 static bool read_batch(struct refill *refill, struct queued_batch *queued, struct error *err)
 {
     const struct delivery_batch *batch = &queued->batch;
+    int64_t first = batch->ordinals[0];
     struct crash_slot *slot = crash_slot_of(refill->sender->slots, SLOT_OF_REFILL);
-    crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, range_of(batch));
+    crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, first);
     struct fetching fetching = { refill, queued };
     bool done = guard_run(fetch_batch, &fetching, "batch of recipients", err);
     crash_slot_empty(slot);
-    struct delivery_forget_crashes_params forget = { .brand_id = batch->brand_id,
-                                                     .send_id = batch->send_id,
-                                                     .ordinal = range_of(batch) };
+    struct delivery_forget_crashes_params forget = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = first };
     return done && (!batch->has_crashed || sql_delivery_forget_crashes(refill->conn, queued->item.arena, &forget, NULL, err));
 }
 
@@ -229,7 +222,6 @@ static bool set_aside_batch(struct refill *refill, const struct delivery_batch *
         .owner = refill->sender->config.owner,
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
-        .from_ordinal = range_of(batch),
         .ordinals = { batch->ordinals, batch->ordinal_count },
         .reason = reason,
     };

@@ -1,6 +1,6 @@
 #include "sender/delivery_queue.h"
 
-/* `from_ordinal` as in a batch: the start of the range, or 0 for its recipients that are retries. */
+/* `from_ordinal` as in a batch: the first ordinal, or 0 for the recipients that are retries. */
 static bool fail_recipients(struct sender *sender, struct db_conn *conn, const struct set_aside *aside, int64_t from_ordinal,
                             struct error *err)
 {
@@ -31,5 +31,5 @@ static bool fail_recipients(struct sender *sender, struct db_conn *conn, const s
 
 bool set_aside_recipients(struct sender *sender, struct db_conn *conn, const struct set_aside *aside, struct error *err)
 {
-    return fail_recipients(sender, conn, aside, aside->from_ordinal, err) && fail_recipients(sender, conn, aside, 0, err);
+    return fail_recipients(sender, conn, aside, aside->ordinals.items[0], err) && fail_recipients(sender, conn, aside, 0, err);
 }

@@ -51,7 +51,8 @@ static bool find_version(const struct work *work, int64_t automation_id, const c
 
 static bool read_stored(const struct work *work, const char *text, const json_t **ret_json, struct error *err)
 {
-    return json_read(work->arena, text, strlen(text), (struct json_bounds){ .max_bytes = SIZE_MAX }, ret_json, err);
+    return json_read(work->arena, text, strlen(text), (struct json_bounds){ .max_bytes = SIZE_MAX, .from_jsonb = true }, ret_json,
+                     err);
 }
 
 /* Reads the graph of the version, and refuses one that could not be published: runs would fail in it. */

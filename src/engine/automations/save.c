@@ -138,8 +138,8 @@ static bool check_states(struct change *change, struct error *err)
 static bool graph_part(const struct work *work, const json_t *given, const char *stored, const json_t **ret_part, struct error *err)
 {
     *ret_part = given;
-    return given != NULL ||
-           json_read(work->arena, stored, strlen(stored), (struct json_bounds){ .max_bytes = SIZE_MAX }, ret_part, err);
+    return given != NULL || json_read(work->arena, stored, strlen(stored),
+                                      (struct json_bounds){ .max_bytes = SIZE_MAX, .from_jsonb = true }, ret_part, err);
 }
 
 /* Checks the graph. A stored one had no issues when it was saved; if it has one now, it is a blocker. */

@@ -135,7 +135,7 @@ static struct template_value number_field(const char *text)
 static const json_t *parsed_custom_field(const struct merge_field *merge_field, const struct merge_values *values)
 {
     struct error ignored = { .code = ERR_NONE };
-    const struct json_bounds bounds = { .max_bytes = FIELD_JSON_MAX_BYTES };
+    const struct json_bounds bounds = { .max_bytes = FIELD_JSON_MAX_BYTES, .from_jsonb = true };
     const char *text = values->fields.items[merge_field->field] + 1;
     const json_t **parsed = &values->parsed[merge_field->field];
     if (*parsed == NULL && !json_read(values->arena, text, strlen(text), bounds, parsed, &ignored))

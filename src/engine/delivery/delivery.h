@@ -73,7 +73,7 @@ struct delivery_batch {
     int64_t organization_id;
     int64_t brand_id;
     int64_t send_id;
-    int64_t from_ordinal;    /* first ordinal of the range; 0: retries */
+    int64_t from_ordinal;    /* first ordinal of the range; 0: retries; for results: the first of ordinals of one or more ranges */
     const int64_t *ordinals; /* ascending */
     size_t ordinal_count;
     struct opt_int date_us; /* the date of the messages of a range */

@@ -109,10 +109,9 @@ update email_usage u
 -- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
 -- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
 -- Carriers are found by their open ranges, one step of an index for each, because most of them rest; "limit 1" forces a lookup by the
--- whole key. Crash slots name the first of
--- `range_size` ordinals.
+-- whole key.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], range_size bigint, now timestamptz
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
 -- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean, is_carrier boolean
 with recursive carriers as (
     (select brand_id, send_id from send_ranges where is_carrier and next_ordinal <= to_ordinal order by brand_id, send_id limit 1)
@@ -161,8 +160,7 @@ update send_ranges r
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
 returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at,
           exists (select 1 from send_crashes k
-                   where k.brand_id = r.brand_id and k.send_id = r.send_id and k.is_range
-                     and k.ordinal = (r.from_ordinal - 1) / :range_size * :range_size + 1),
+                   where k.brand_id = r.brand_id and k.send_id = r.send_id and k.is_range and k.ordinal = r.from_ordinal),
           r.is_carrier;
 
 -- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
@@ -275,13 +273,16 @@ select encode(s.address_hash, 'hex')
  where s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)))
    and (:is_marketing or s.reason not in ('unsubscribe', 'unsubscribed'));
 
--- Locks a range for settling and returns its owner.
--- name: delivery_hold_range :one
--- params: brand_id bigint, send_id bigint, from_ordinal bigint
+-- Locks the ranges that have ordinals between these two for settling, and returns their owners.
+-- name: delivery_hold_ranges :many
+-- params: brand_id bigint, send_id bigint, first bigint, last bigint
 -- columns: lease_owner text null
 select lease_owner
   from send_ranges
- where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal
+ where brand_id = :brand_id and send_id = :send_id and from_ordinal <= :last
+   and from_ordinal >= (select max(b.from_ordinal) from send_ranges b
+                         where b.brand_id = :brand_id and b.send_id = :send_id and b.from_ordinal <= :first)
+ order by from_ordinal
    for update;
 
 -- Locks retries for settling, if they are leased to `owner` and have no result. `attempts` differs when a retry was settled and
@@ -304,6 +305,14 @@ select y.ordinal, y.attempts::bigint
 select ordinal from send_results where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
+
+-- Those of these recipients whose bounce was reported and counted before they have a result.
+-- name: delivery_reported_bounces :many
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+-- columns: ordinal bigint
+select ordinal
+  from recipient_events
+ where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and event_type = 'bounced';
 
 -- Marks results and retries that another process wrote while this one sent to the same recipients, who may have got two copies.
 -- name: delivery_mark_doubled :exec
@@ -368,13 +377,13 @@ select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, cou
  order by k.key
     on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + excluded.count;
 
--- Adds to the statistics of a send and to the event counts of the hour.
+-- Adds to the statistics of a send and to the event counts of the hour. `reported` bounces are counted already, as later ones.
 -- name: delivery_count :exec
--- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, skipped bigint, failed bigint, held bigint, at timestamptz
+-- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, reported bigint, skipped bigint, failed bigint, held bigint, at timestamptz
 with figures as (
     update send_stats
        set accepted = accepted + :delivered, sent = sent + :delivered, delivered = delivered + :delivered,
-           bounced = bounced + :bounced, skipped = skipped + :skipped, failed = failed + :failed, held = held + :held
+           bounced = bounced + :bounced, bounced_later = bounced_later - :reported, skipped = skipped + :skipped, failed = failed + :failed, held = held + :held
      where brand_id = :brand_id and send_id = :send_id
 )
 insert into event_counts (brand_id, hour, event_type, count)
@@ -507,23 +516,38 @@ update send_retries y set lease_owner = null, lease_until = null
    and not exists (select 1 from unnest(:retry_sends::bigint[], :retries::bigint[]) as k (send_id, ordinal)
                     where k.send_id = y.send_id and k.ordinal = y.ordinal);
 
--- Counts a crash of a sender process for the work that it had in hand, and returns the crashes of each so far.
+-- Counts a crash of a sender process for the work that it had in hand, and returns the crashes of each so far, with the range of its
+-- ordinal. The crashes of a range are kept under its first ordinal.
 -- name: delivery_count_crashes :many
 -- params: brand_ids bigint[], send_ids bigint[], ordinals bigint[], are_ranges boolean[], now timestamptz
--- columns: brand_id bigint, send_id bigint, ordinal bigint, is_range boolean, crashes bigint
-insert into send_crashes as k (brand_id, send_id, ordinal, is_range, crashes, crashed_at)
-select distinct t.brand_id, t.send_id, t.ordinal, t.is_range, 1, :now::timestamptz
-  from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :are_ranges::boolean[])
-       as t (brand_id, send_id, ordinal, is_range)
- order by 1, 2, 3, 4
-    on conflict (brand_id, send_id, ordinal, is_range)
-       do update set crashes = k.crashes + 1, crashed_at = excluded.crashed_at
-returning k.brand_id, k.send_id, k.ordinal, k.is_range, k.crashes::bigint;
+-- columns: brand_id bigint, send_id bigint, ordinal bigint, is_range boolean, crashes bigint, to_ordinal bigint
+with work as (
+    select distinct t.brand_id, t.send_id, case when t.is_range then g.from_ordinal else t.ordinal end as ordinal, t.is_range,
+           g.to_ordinal
+      from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :are_ranges::boolean[])
+           as t (brand_id, send_id, ordinal, is_range)
+     cross join lateral (select * from send_ranges
+                          where brand_id = t.brand_id and send_id = t.send_id and from_ordinal <= t.ordinal
+                          order by from_ordinal desc
+                          limit 1) g
+), counted as (
+    insert into send_crashes as k (brand_id, send_id, ordinal, is_range, crashes, crashed_at)
+    select brand_id, send_id, ordinal, is_range, 1, :now::timestamptz from work order by 1, 2, 3, 4
+        on conflict (brand_id, send_id, ordinal, is_range)
+           do update set crashes = k.crashes + 1, crashed_at = excluded.crashed_at
+    returning k.brand_id, k.send_id, k.ordinal, k.is_range, k.crashes
+)
+select c.brand_id, c.send_id, c.ordinal, c.is_range, c.crashes::bigint, w.to_ordinal
+  from counted c
+  join work w on w.brand_id = c.brand_id and w.send_id = c.send_id and w.ordinal = c.ordinal and w.is_range = c.is_range;
 
--- Forgets the crashes of a range whose recipients could be read after all: only crashes in a row count.
+-- Forgets the crashes of the range of an ordinal, whose recipients could be read after all: only crashes in a row count.
 -- name: delivery_forget_crashes :exec
 -- params: brand_id bigint, send_id bigint, ordinal bigint
-delete from send_crashes where brand_id = :brand_id and send_id = :send_id and ordinal = :ordinal and is_range;
+delete from send_crashes
+ where brand_id = :brand_id and send_id = :send_id and is_range
+   and ordinal = (select max(g.from_ordinal) from send_ranges g
+                   where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= :ordinal);
 
 -- Those of these sends that are not running any more: paused, canceled or given up.
 -- name: delivery_stopped_sends :many

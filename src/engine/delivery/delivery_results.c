@@ -61,6 +61,7 @@ struct settlement {
     int64_t *payload_ids; /* that they do not read any more */
     size_t payload_count;
     int64_t counts[DELIVERY_LATER + 1];
+    int64_t reported; /* of the bounced: a report has recorded and counted the bounce before */
     bool any_open;
 };
 
@@ -127,7 +128,8 @@ static void gather_message(struct settlement *all, const struct delivery_batch *
         all->payload_ids[all->payload_count++] = message->payload_id.value;
 }
 
-static void gather_result(struct settlement *all, const struct work *work, const struct delivery_batch *batch, size_t index)
+static void gather_result(struct settlement *all, const struct work *work, const struct delivery_batch *batch, size_t index,
+                          bool is_reported)
 {
     const struct delivery_recipients_row *recipient = &batch->recipients[index];
     const struct delivery_result *result = &batch->results[index];
@@ -142,7 +144,10 @@ static void gather_result(struct settlement *all, const struct work *work, const
         result_columns_add(&all->delivered, work, recipient, result, batch->send->is_sandbox ? captured : NULL);
     if (result->outcome != DELIVERY_BOUNCED)
         return;
-    result_columns_add(&all->bounced, work, recipient, result, result->reply);
+    if (is_reported)
+        all->reported++;
+    else
+        result_columns_add(&all->bounced, work, recipient, result, result->reply);
     if (text_equal(result->reason, "hard"))
         bounce_columns_add(&all->hard, work, recipient->email_key, result->reply);
     else if (result->mailbox_full)
@@ -151,16 +156,22 @@ static void gather_result(struct settlement *all, const struct work *work, const
 
 /* ---- Ownership ---- */
 
+static int64_t last_ordinal(const struct delivery_batch *batch)
+{
+    return batch->ordinals[batch->ordinal_count - 1];
+}
+
 /* Marks recipients that another process has settled, or whose retry is leased to another process. They are not written. */
 static bool find_foreign(const struct work *work, const struct delivery_batch *batch, bool *ret_foreign, struct error *err)
 {
     struct int_list ordinals = { batch->ordinals, batch->ordinal_count };
     if (batch->from_ordinal > 0) {
-        struct delivery_hold_range_params hold = { batch->brand_id, batch->send_id, batch->from_ordinal };
-        struct delivery_hold_range_row *held;
-        if (!sql_delivery_hold_range(work->conn, work->arena, &hold, &held, err))
+        struct delivery_hold_ranges_params hold = { batch->brand_id, batch->send_id, batch->from_ordinal, last_ordinal(batch) };
+        struct delivery_hold_ranges_row *held;
+        size_t held_count;
+        if (!sql_delivery_hold_ranges(work->conn, work->arena, &hold, &held, &held_count, err))
             return false;
-        if (held != NULL && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
+        if (held_count == 1 && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
             return true;
         struct delivery_foreign_results_params known = { batch->brand_id, batch->send_id, ordinals };
         struct delivery_foreign_results_row *rows;
@@ -185,6 +196,26 @@ static bool find_foreign(const struct work *work, const struct delivery_batch *b
     return true;
 }
 
+/* Marks recipients whose bounce a report has recorded before: it does not count again. */
+static bool find_reported(const struct work *work, const struct delivery_batch *batch, bool *ret_reported, struct error *err)
+{
+    int64_t *ordinals = arena_array(work->arena, batch->count + 1, sizeof(*ordinals));
+    struct delivery_reported_bounces_params bounced = { batch->brand_id, batch->send_id, { ordinals, 0 } };
+    struct delivery_reported_bounces_row *rows;
+    size_t count;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->results[i].outcome == DELIVERY_BOUNCED)
+            ordinals[bounced.ordinals.count++] = batch->recipients[i].ordinal;
+    if (bounced.ordinals.count == 0)
+        return true;
+    if (!sql_delivery_reported_bounces(work->conn, work->arena, &bounced, &rows, &count, err))
+        return false;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t j = 0; j < count; j++)
+            ret_reported[i] |= rows[j].ordinal == batch->recipients[i].ordinal;
+    return true;
+}
+
 /* Whether a foreign result is of another copy: without an abandoned lease it is the result of this process, whose commit was not
  * confirmed. */
 static bool may_be_doubled(const struct delivery_batch *batch, size_t index)
@@ -193,7 +224,8 @@ static bool may_be_doubled(const struct delivery_batch *batch, size_t index)
     return batch->is_abandoned && (outcome == DELIVERY_DELIVERED || outcome == DELIVERY_HELD || outcome == DELIVERY_LATER);
 }
 
-static struct settlement gather_results(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
+static struct settlement gather_results(const struct work *work, const struct delivery_batch *batch, const bool *foreign,
+                                        const bool *reported)
 {
     size_t capacity = batch->count + 1;
     struct settlement all = {
@@ -211,7 +243,7 @@ static struct settlement gather_results(const struct work *work, const struct de
         if (batch->results[i].outcome == DELIVERY_OPEN)
             all.any_open = true;
         else if (!batch->results[i].is_settled && !foreign[i])
-            gather_result(&all, work, batch, i);
+            gather_result(&all, work, batch, i, reported[i]);
         else if (!batch->results[i].is_settled && may_be_doubled(batch, i))
             all.doubled[all.doubled_count++] = batch->recipients[i].ordinal;
     }
@@ -365,7 +397,8 @@ static void add_wakes(const struct work *work, const struct delivery_batch *batc
     struct run_wake_by_messages_params wake = { .brand_id = batch->brand_id, .message_ids = message_ids, .now = work->now_us };
     db_batch_add(statements, &run_lock_messages_statement, &lock);
     db_batch_add(statements, &run_wake_by_messages_statement, &wake);
-    db_batch_add(statements, &run_notify_statement, NULL);
+    struct run_notify_brand_params notify = { batch->brand_id };
+    db_batch_add(statements, &run_notify_brand_statement, &notify);
 }
 
 /* Of a carrier: wakes the runs that wait for the messages with a result, and records the results with them. */
@@ -401,7 +434,8 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .delivered = all->counts[DELIVERY_DELIVERED],
-        .bounced = all->counts[DELIVERY_BOUNCED],
+        .bounced = all->counts[DELIVERY_BOUNCED] - all->reported,
+        .reported = all->reported,
         .skipped = all->counts[DELIVERY_SKIPPED],
         .failed = all->counts[DELIVERY_FAILED],
         .held = all->counts[DELIVERY_HELD],
@@ -411,7 +445,7 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .organization_id = batch->organization_id,
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
-        .mailed = counts.delivered + counts.bounced + counts.held,
+        .mailed = counts.delivered + counts.bounced + counts.reported + counts.held,
         .unmailed = counts.skipped + counts.failed,
         .at = work->now_us,
     };
@@ -453,10 +487,12 @@ static bool write_results_and_commit(const struct work *work, struct delivery_ba
 bool delivery_settle(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     bool *foreign = arena_array(work->arena, batch->count + 1, sizeof(*foreign));
+    bool *reported = arena_array(work->arena, batch->count + 1, sizeof(*reported));
     DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !find_foreign(work, batch, foreign, err))
+    if (!db_tx_begin(work->conn, &tx, err) || !find_foreign(work, batch, foreign, err) ||
+        !find_reported(work, batch, reported, err))
         return false;
-    struct settlement all = gather_results(work, batch, foreign);
+    struct settlement all = gather_results(work, batch, foreign, reported);
     if (!write_results_and_commit(work, batch, &all, &tx, err)) {
         batch->is_unsure = true; /* the commit may have succeeded */
         return false;

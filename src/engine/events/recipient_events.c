@@ -30,12 +30,13 @@ static bool wake_runs(const struct work *work, struct int_list message_ids, stru
 {
     struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
     struct run_wake_by_messages_params wake = { .brand_id = work->brand_id, .message_ids = message_ids, .now = work->now_us };
+    struct run_notify_brand_params notify = { work->brand_id };
     if (message_ids.count == 0)
         return true;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &run_lock_messages_statement, &lock);
     db_batch_add(batch, &run_wake_by_messages_statement, &wake);
-    db_batch_add(batch, &run_notify_statement, NULL);
+    db_batch_add(batch, &run_notify_brand_statement, &notify);
     return db_batch_run(batch, err);
 }
 

@@ -97,7 +97,7 @@ static json_t *field_types_from(struct arena *arena, const struct db_rows *rows)
 static bool read_audience_filter(const struct work *work, const struct contact_audiences_named_row *row,
                                  const struct filter **ret_filter, struct error *err)
 {
-    struct json_bounds bounds = { .max_bytes = AUDIENCE_FILTERS_MAX_BYTES };
+    struct json_bounds bounds = { .max_bytes = AUDIENCE_FILTERS_MAX_BYTES, .from_jsonb = true };
     const json_t *json;
     const char *param = arena_printf(work->arena, "audiences.%s", work_id(work, ID_AUDIENCE, row->id));
     return json_read(work->arena, row->filters, strlen(row->filters), bounds, &json, err) &&

@@ -5,6 +5,7 @@
 #include "engine/domains/domain_keys.h"
 #include "engine/integrations/connections.h"
 #include "engine/operator/operator_audit.h"
+#include "engine/payloads/payloads.h"
 
 /* Writes only an audit row. */
 static bool write_audit(const struct work *work, const char *operation, const char *subject, struct error *err)
@@ -23,8 +24,10 @@ bool operator_add_master_key(const struct work *work, int *ret_id, struct error 
 bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err)
 {
     int64_t integrations;
-    if (!domain_keys_reseal(work, ret_count, err) || !integrations_reseal(work, &integrations, err))
+    int64_t payloads;
+    if (!domain_keys_reseal(work, ret_count, err) || !integrations_reseal(work, &integrations, err) ||
+        !payloads_reseal(work, &payloads, err))
         return false;
-    *ret_count += integrations;
+    *ret_count += integrations + payloads;
     return write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
 }

@@ -9,6 +9,7 @@
 
 static const char sealed_as[] = "trigger payload";
 
+enum { RESEAL_ROWS = 100 };             /* in one transaction */
 enum { PLAIN_MAX_BYTES = 1024 * 1024 }; /* a payload with the fallbacks of its contract */
 
 static const char *payload_identity(struct arena *arena, int64_t brand_id, int64_t id)
@@ -124,4 +125,60 @@ bool payload_erase_unread(const struct work *work, struct int_list ids, struct e
     struct payload_erase_params params = { .brand_id = work->brand_id, .ids = ids };
     struct payload_erase_row *ignored;
     return ids.count == 0 || sql_payload_erase(work->conn, work->arena, &params, &ignored, err);
+}
+
+/* ---- Resealing ---- */
+
+static bool reseal_one(const struct payloads_to_reseal_row *row, const struct seal_ring *ring, struct arena *secrets,
+                       struct db_batch *batch, struct error *err)
+{
+    const char *identity = payload_identity(secrets, row->brand_id, row->id);
+    struct bytes plain;
+    if (!seal_open(secrets, ring, sealed_as, identity, row->sealed, &plain, err))
+        return false;
+    struct payload_reseal_params params = {
+        .brand_id = row->brand_id,
+        .id = row->id,
+        .sealed = seal(secrets, ring, sealed_as, identity, plain),
+    };
+    db_batch_add(batch, &payload_reseal_statement, &params);
+    return true;
+}
+
+/* Reseals one batch of payloads after the position `at` in one transaction, and advances `at`. */
+static bool reseal_batch(const struct work *work, struct payloads_to_reseal_params *at, int64_t *ret_count, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    struct payloads_to_reseal_row *rows;
+    size_t count;
+    DB_TX tx = { .conn = NULL };
+    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+        return false;
+    at->key_id = seal_ring_newest(ring);
+    if (!sql_payloads_to_reseal(work->conn, secrets, at, &rows, &count, err))
+        return false;
+    struct db_batch *batch = db_batch_new(work->conn, secrets);
+    for (size_t i = 0; i < count; i++)
+        if (!reseal_one(&rows[i], ring, secrets, batch, err))
+            return false;
+    *ret_count = (int64_t)count;
+    if (count == 0)
+        return true;
+    at->after_brand_id = rows[count - 1].brand_id;
+    at->after_id = rows[count - 1].id;
+    return db_batch_run_commit(batch, &tx, err);
+}
+
+bool payloads_reseal(const struct work *work, int64_t *ret_count, struct error *err)
+{
+    struct payloads_to_reseal_params at = { .limit = RESEAL_ROWS };
+    int64_t done = RESEAL_ROWS;
+    *ret_count = 0;
+    while (done == RESEAL_ROWS) {
+        if (!reseal_batch(work, &at, &done, err))
+            return false;
+        *ret_count += done;
+    }
+    return true;
 }

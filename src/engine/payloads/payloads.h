@@ -4,7 +4,7 @@
  * (erase_payloads in the migrations). No answer, event or log line holds one.
  *
  * The row is sealed for its brand and id, so a copy in another row does not open.
- * All functions run in the open transaction of the work, or read.
+ * All functions except payloads_reseal run in the open transaction of the work, or read.
  */
 #pragma once
 
@@ -32,6 +32,10 @@ MUST_CHECK bool payload_open_with(const struct work *work, const struct seal_rin
 /* Reads and opens one payload for mail; NULL when it was erased. Errors: SERVICE_UNAVAILABLE when the key is missing. */
 MUST_CHECK bool payload_load_for_mail(const struct work *work, int64_t id, const json_t **ret_payload, struct error *err)
     NONNULL(1, 3, 4);
+
+/* Seals every payload of the installation anew with the newest master key, in several transactions. `ret_count`: resealed ones. No
+ * transaction may be open. Errors: SERVICE_UNAVAILABLE when a key is missing. */
+MUST_CHECK bool payloads_reseal(const struct work *work, int64_t *ret_count, struct error *err) NONNULL(1, 2, 3);
 
 /* Erases those of these payloads that nothing reads any more. Locks their rows, in the order of their ids. */
 MUST_CHECK bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);

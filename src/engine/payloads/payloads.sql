@@ -22,3 +22,19 @@ select erase_payloads(:brand_id, :ids::bigint[]);
 -- params: brand_id bigint, id bigint
 -- columns: sealed bytea
 select sealed from trigger_payloads where brand_id = :brand_id and id = :id;
+
+-- Payloads that another master key sealed, after a position, locked in the order in which erase_payloads locks those of a brand.
+-- name: payloads_to_reseal :many
+-- params: after_brand_id bigint, after_id bigint, key_id integer, limit bigint
+-- columns: brand_id bigint, id bigint, sealed bytea
+select brand_id, id, sealed
+  from trigger_payloads
+ where (brand_id, id) > (:after_brand_id, :after_id) and get_byte(sealed, 1) <> :key_id
+ order by brand_id, id
+ limit :limit
+   for update;
+
+-- Stores a resealed payload.
+-- name: payload_reseal :exec
+-- params: brand_id bigint, id bigint, sealed bytea
+update trigger_payloads set sealed = :sealed where brand_id = :brand_id and id = :id;

@@ -140,7 +140,7 @@ static const struct step_needs *needs_by_node(struct arena *arena, const struct 
 
 static bool parse(struct arena *arena, const char *text, const json_t **ret_json, struct error *err)
 {
-    struct json_bounds bounds = { .max_bytes = VERSION_MAX_BYTES };
+    struct json_bounds bounds = { .max_bytes = VERSION_MAX_BYTES, .from_jsonb = true };
     return json_read(arena, text, strlen(text), bounds, ret_json, err);
 }
 

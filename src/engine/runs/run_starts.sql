@@ -26,11 +26,7 @@ with started as (
 )
 select id from started order by id;
 
--- Notifies the steppers behind the commit; they look for due runs in all brands.
--- name: run_notify :exec
-select pg_notify('posthorn_step', '');
-
--- The same for one brand, without a look at the others.
+-- Notifies the steppers behind the commit; they look for due runs of this brand only.
 -- name: run_notify_brand :exec
 -- params: brand_id bigint
 select pg_notify('posthorn_step', :brand_id::bigint::text);

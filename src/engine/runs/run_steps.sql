@@ -120,17 +120,25 @@ select m.id, m.run_id, m.node_id, case when e.outcome = 'delivered' then e.occur
  where m.brand_id = :brand_id and m.run_id = any (:run_ids::bigint[])
  order by m.run_id, m.visit;
 
--- The first event of each of these triggers at an address, after the run began.
+-- The first event of each of these triggers at an address that counts for a visit of a node: it came after the run began, and after
+-- what ended the last visit of this node by the run, which is an event or the timeout. Facts have whole milliseconds.
 -- name: step_events :many
--- params: brand_id bigint, run_ids bigint[], trigger_ids bigint[], keys text[], started_ats timestamptz[]
+-- params: brand_id bigint, run_ids bigint[], trigger_ids bigint[], keys text[], started_ats timestamptz[], node_ids text[], visits bigint[]
 -- columns: run_id bigint, trigger_id bigint, at timestamptz
 select w.run_id, w.trigger_id, i.occurred_at
-  from unnest(:run_ids::bigint[], :trigger_ids::bigint[], :keys::text[], :started_ats::timestamptz[])
-       as w (run_id, trigger_id, key, started_at)
+  from unnest(:run_ids::bigint[], :trigger_ids::bigint[], :keys::text[], :started_ats::timestamptz[], :node_ids::text[],
+              :visits::bigint[])
+       as w (run_id, trigger_id, key, started_at, node_id, visit)
+  left join lateral (select coalesce(s.facts ->> 'eventAt', s.facts ->> 'until')::timestamptz + interval '1 millisecond' as ended_at
+                       from automation_steps s
+                      where s.brand_id = :brand_id and s.run_id = w.run_id and s.visit < w.visit and s.node_id = w.node_id
+                      order by s.visit desc
+                      limit 1) before on true
  cross join lateral (select t.occurred_at
                        from trigger_instances t
                       where t.brand_id = :brand_id and t.trigger_id = w.trigger_id and t.email_key = w.key
-                        and t.occurred_at > w.started_at and t.state not in ('rejected', 'dead_letter')
+                        and t.occurred_at > w.started_at and t.occurred_at >= coalesce(before.ended_at, w.started_at)
+                        and t.state not in ('rejected', 'dead_letter')
                       order by t.occurred_at
                       limit 1) i;
 
@@ -203,6 +211,17 @@ update audience_runs l
          order by a.id
            for no key update of a) n
  where l.brand_id = :brand_id and l.id = n.id;
+
+-- Counts messages of launches that failed before they had a recipient. Runs before messages are appended, because senders lock these
+-- rows before the usage of the organization.
+-- name: step_count_failed_messages :exec
+-- params: brand_id bigint, audience_run_ids bigint[], node_ids text[]
+insert into audience_run_nodes (brand_id, audience_run_id, node_id, failed)
+select :brand_id, t.audience_run_id, t.node_id, count(*)
+  from unnest(:audience_run_ids::bigint[], :node_ids::text[]) as t (audience_run_id, node_id)
+ group by t.audience_run_id, t.node_id
+ order by t.audience_run_id, t.node_id
+    on conflict (brand_id, audience_run_id, node_id) do update set failed = audience_run_nodes.failed + excluded.failed;
 
 -- Pauses launches whose mail exceeds the allowance of the plan, or continues those whose mail fits again.
 -- name: step_launches_without_room :exec

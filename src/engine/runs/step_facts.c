@@ -36,6 +36,8 @@ struct event_question {
     struct numbers runs;
     struct numbers triggers;
     struct numbers started;
+    struct numbers visits;
+    const char **nodes;
     const char **keys;
 };
 
@@ -45,6 +47,8 @@ static struct event_question make_event_question(const struct step_batch *batch)
         .runs = make_numbers(batch),
         .triggers = make_numbers(batch),
         .started = make_numbers(batch),
+        .visits = make_numbers(batch),
+        .nodes = arena_array(batch->work.arena, batch->count, sizeof(const char *)),
         .keys = arena_array(batch->work.arena, batch->count, sizeof(const char *)),
     };
 }
@@ -52,9 +56,11 @@ static struct event_question make_event_question(const struct step_batch *batch)
 static void ask_events(struct event_question *question, const struct stepped_run *run, int64_t trigger_id)
 {
     question->keys[question->runs.count] = run->row->email_key;
+    question->nodes[question->runs.count] = run->node->id;
     add_number(&question->runs, run->row->id);
     add_number(&question->triggers, trigger_id);
     add_number(&question->started, run->row->started_at);
+    add_number(&question->visits, run->visit);
 }
 
 /* The statements about events, and their places in the batch of statements. */
@@ -76,6 +82,8 @@ static struct event_places add_event_statements(const struct step_batch *batch, 
         .trigger_ids = list_of(&question->triggers),
         .keys = { question->keys, count },
         .started_ats = list_of(&question->started),
+        .visits = list_of(&question->visits),
+        .node_ids = { question->nodes, count },
     };
     struct event_places places = { .locked = db_batch_add(statements, &step_lock_addresses_statement, &lock) };
     places.events = db_batch_add(statements, &step_events_statement, &events);
@@ -143,15 +151,17 @@ static const struct step_needs *needs_of(const struct stepped_run *run)
     return &run->version->needs[run->node - run->version->graph->nodes];
 }
 
-static bool take_contact(struct step_batch *batch, struct stepped_run *run, const struct db_rows *contacts, struct error *err)
+/* A contact that cannot be read is a failure of the run alone. */
+static void take_contact(struct step_batch *batch, struct stepped_run *run, const struct db_rows *contacts)
 {
     const struct step_contacts_row *rows = contacts->rows;
-    struct json_bounds bounds = { .max_bytes = CONTACT_MAX_BYTES };
+    const struct json_bounds bounds = { .max_bytes = CONTACT_MAX_BYTES, .from_jsonb = true };
+    struct error ignored = { .code = ERR_NONE };
     run->known.contact = true;
     for (size_t i = 0; i < contacts->count; i++)
-        if (rows[i].id == run->row->contact_id.value)
-            return json_read(batch->work.arena, rows[i].contact, strlen(rows[i].contact), bounds, &run->facts.contact, err);
-    return true;
+        if (rows[i].id == run->row->contact_id.value &&
+            !json_read(batch->work.arena, rows[i].contact, strlen(rows[i].contact), bounds, &run->facts.contact, &ignored))
+            stepped_run_fail(batch, run, "The contact has more data than a run can read.");
 }
 
 /* Runs of one fire share the payload. A run waits while the key of its payload is missing. */
@@ -287,8 +297,8 @@ static struct answers add_statements(const struct step_batch *batch, struct db_b
     return places;
 }
 
-static bool take_answers(struct step_batch *batch, struct stepped_run *run, const struct db_batch *statements,
-                         const struct answers *places, struct error *err)
+static void take_answers(struct step_batch *batch, struct stepped_run *run, const struct db_batch *statements,
+                         const struct answers *places)
 {
     const struct step_needs *needs = needs_of(run);
     run->messages = arena_array(batch->work.arena, 1, sizeof(*run->messages));
@@ -296,18 +306,17 @@ static bool take_answers(struct step_batch *batch, struct stepped_run *run, cons
         !take_events(batch, run, run->row->waits_trigger.value, db_batch_rows(statements, places->events.locked),
                      db_batch_rows(statements, places->events.events))) {
         run->state = RUN_SKIPPED;
-        return true;
+        return;
     }
     if (needs->messages &&
         !take_messages(batch, run, db_batch_rows(statements, places->messages), db_batch_rows(statements, places->taken))) {
         run->state = RUN_SKIPPED;
-        return true;
+        return;
     }
-    if (needs->contact && !take_contact(batch, run, db_batch_rows(statements, places->contacts), err))
-        return false;
-    if (needs->payload)
+    if (needs->contact)
+        take_contact(batch, run, db_batch_rows(statements, places->contacts));
+    if (needs->payload && run->state == RUN_GOES)
         take_payload(batch, run, db_batch_rows(statements, places->payloads));
-    return true;
 }
 
 bool step_facts_load(struct step_batch *batch, struct error *err)
@@ -318,7 +327,7 @@ bool step_facts_load(struct step_batch *batch, struct error *err)
     if (!db_batch_run(statements, err))
         return false;
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->runs[i].state == RUN_GOES && !take_answers(batch, &batch->runs[i], statements, &places, err))
-            return false;
+        if (batch->runs[i].state == RUN_GOES)
+            take_answers(batch, &batch->runs[i], statements, &places);
     return true;
 }

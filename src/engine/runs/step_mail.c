@@ -186,6 +186,24 @@ static bool append_group(struct step_batch *batch, const struct mail_group *grou
     return true;
 }
 
+/* Counts the messages of launches that failed because their node has no carrier. */
+static bool count_failed(const struct step_batch *batch, struct stepped_run **runs, size_t run_count, struct error *err)
+{
+    int64_t *launches = arena_array(batch->work.arena, run_count, sizeof(*launches));
+    const char **nodes = arena_array(batch->work.arena, run_count, sizeof(*nodes));
+    size_t count = 0;
+    for (size_t i = 0; i < run_count; i++) {
+        if (runs[i]->state != RUN_FAILED || !runs[i]->row->audience_run_id.set)
+            continue;
+        nodes[count] = runs[i]->node->id;
+        launches[count++] = runs[i]->row->audience_run_id.value;
+    }
+    struct step_count_failed_messages_params params = { .brand_id = batch->work.brand_id,
+                                                        .audience_run_ids = { launches, count },
+                                                        .node_ids = { nodes, count } };
+    return count == 0 || sql_step_count_failed_messages(batch->work.conn, batch->work.arena, &params, NULL, err);
+}
+
 bool step_mail_append(struct step_batch *batch, struct error *err)
 {
     size_t run_count;
@@ -198,6 +216,8 @@ bool step_mail_append(struct step_batch *batch, struct error *err)
     for (size_t i = 0; i < group_count; i++)
         if (!find_carrier(batch, &groups[i], err))
             return false;
+    if (!count_failed(batch, runs, run_count, err))
+        return false;
     qsort(groups, group_count, sizeof(*groups), compare_carriers);
     for (size_t i = 0; i < group_count; i++)
         if (groups[i].count > 0 && !append_group(batch, &groups[i], err))

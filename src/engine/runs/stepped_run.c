@@ -111,6 +111,8 @@ static struct step_in input_of(const struct step_batch *batch, const struct step
 static bool knows_enough(const struct stepped_run *run)
 {
     struct step_needs needs = step_needs(run->node);
+    if (needs.events && run->has_ended_event_wait)
+        return false;
     return (!needs.contact || run->known.contact) && (!needs.payload || run->known.payload) &&
            (!needs.messages || run->known.messages);
 }
@@ -145,6 +147,7 @@ static void end_step(struct step_batch *batch, struct stepped_run *run, const st
     struct visit_record *record = add_record(batch, run, "completed");
     record->branch = out->branch;
     record->facts_json = out->facts_json;
+    run->has_ended_event_wait |= step_needs(run->node).events;
     if (out->kind == STEP_GO)
         move_on(batch, run, out->branch);
     else

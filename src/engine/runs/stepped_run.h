@@ -39,6 +39,7 @@ struct stepped_run {
     struct step_facts facts;
     struct step_message *messages; /* of facts, with room for one more */
     int64_t knows_trigger;         /* the trigger whose events were read; 0: none */
+    bool has_ended_event_wait;     /* in this transaction: the next wait for an event reads events in the next one */
 };
 
 /* One visit of a node, to write. */

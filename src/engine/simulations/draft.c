@@ -9,7 +9,8 @@ enum { STORED_MAX_BYTES = 4 * 1024 * 1024 };
 
 static bool read_stored(struct arena *arena, const char *text, const json_t **ret_json, struct error *err)
 {
-    return json_read(arena, text, strlen(text), (struct json_bounds){ .max_bytes = STORED_MAX_BYTES }, ret_json, err);
+    return json_read(arena, text, strlen(text), (struct json_bounds){ .max_bytes = STORED_MAX_BYTES, .from_jsonb = true }, ret_json,
+                     err);
 }
 
 bool draft_load(const struct work *work, int64_t automation_id, struct draft *ret_draft, struct error *err)

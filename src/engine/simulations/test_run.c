@@ -5,6 +5,7 @@
 #include "engine/payloads/payloads.h"
 #include "engine/sends/test_message.h"
 #include "engine/simulations/draft.h"
+#include "engine/triggers/triggers.h"
 #include "mail/address.h"
 #include "sql/simulations.h"
 
@@ -64,16 +65,38 @@ static bool check_payload(const struct work *work, const json_t *payload, struct
            fail(err, ERR_INVALID_REQUEST, "payload", "A payload has at most %d bytes.", PAYLOAD_MAX_BYTES);
 }
 
-/* Each message has a payload of its own, which its job erases. */
-static bool store_payload(const struct work *work, const json_t *payload, struct test_send_payload *message, struct error *err)
+/* The fallbacks that the contract of the trigger has for the payload. A trigger that was deleted has none. */
+static bool find_fallbacks(const struct work *work, const struct draft *draft, const json_t *payload, const json_t **ret_fallbacks,
+                           struct error *err)
 {
-    return payload == NULL ||
-           payload_store(work, payload, json_in_arena(work->arena, json_object()), &message->event_payload_id, err);
+    const struct trigger_config *config = draft->graph->nodes[draft->graph->trigger].config;
+    struct error why = { .code = ERR_NONE };
+    struct trigger_contract found;
+    struct contract_check check;
+    *ret_fallbacks = json_in_arena(work->arena, json_object());
+    if (payload == NULL || config->trigger_event_id <= 0)
+        return true;
+    if (!trigger_contract(work, config->trigger_event_id, &found, &why)) {
+        if (why.code == ERR_TRIGGER_EVENT_NOT_FOUND)
+            return true;
+        *err = why;
+        return false;
+    }
+    contract_check(work, &found.contract, payload, &check);
+    *ret_fallbacks = check.fallbacks;
+    return true;
+}
+
+/* Each message has a payload of its own, which its job erases. */
+static bool store_payload(const struct work *work, const struct test_run_request *request, const json_t *fallbacks,
+                          struct test_send_payload *message, struct error *err)
+{
+    return request->payload == NULL || payload_store(work, request->payload, fallbacks, &message->event_payload_id, err);
 }
 
 /* Makes one message as a test of a send would be, with the version of the node. */
 static bool make_message(const struct work *work, const struct test_run_request *request, const struct send_email_config *config,
-                         struct test_send_payload *ret_message, struct error *err)
+                         const json_t *fallbacks, struct test_send_payload *ret_message, struct error *err)
 {
     const struct send_request send = {
         .email_id = config->email_id,
@@ -88,7 +111,7 @@ static bool make_message(const struct work *work, const struct test_run_request 
     if (!send_check_test(work, &send, ret_message, err))
         return false;
     ret_message->email_version_id = config->email_version_id;
-    return store_payload(work, request->payload, ret_message, err);
+    return store_payload(work, request, fallbacks, ret_message, err);
 }
 
 /* Cuts the simulation behind a step that failed. */
@@ -103,8 +126,8 @@ static void fail_at(struct simulation *simulation, size_t index, const char *rea
 }
 
 /* False only for an error of the service; a message that is refused fails its step. */
-static bool add_message(const struct work *work, const struct test_run_request *request, struct simulation *simulation,
-                        size_t index, struct test_run *run, struct error *err)
+static bool add_message(const struct work *work, const struct test_run_request *request, const json_t *fallbacks,
+                        struct simulation *simulation, size_t index, struct test_run *run, struct error *err)
 {
     struct simulated_visit *visit = &simulation->visits[index];
     struct error why = { 0 };
@@ -113,7 +136,7 @@ static bool add_message(const struct work *work, const struct test_run_request *
         visit->error = "A test sends its first 10 messages only.";
         return true;
     }
-    if (make_message(work, request, visit->node->config, &run->messages[run->message_count], &why)) {
+    if (make_message(work, request, visit->node->config, fallbacks, &run->messages[run->message_count], &why)) {
         run->message_count++;
         return true;
     }
@@ -125,11 +148,11 @@ static bool add_message(const struct work *work, const struct test_run_request *
     return true;
 }
 
-static bool add_messages(const struct work *work, const struct test_run_request *request, struct simulation *simulation,
-                         struct test_run *run, struct error *err)
+static bool add_messages(const struct work *work, const struct test_run_request *request, const json_t *fallbacks,
+                         struct simulation *simulation, struct test_run *run, struct error *err)
 {
     for (size_t i = 0; request->recipient != NULL && i < simulation->count; i++)
-        if (simulation->visits[i].is_mail && !add_message(work, request, simulation, i, run, err))
+        if (simulation->visits[i].is_mail && !add_message(work, request, fallbacks, simulation, i, run, err))
             return false;
     return true;
 }
@@ -195,9 +218,11 @@ bool test_run_store(const struct work *work, const struct test_run_request *requ
     struct draft draft;
     struct test_person person;
     struct simulation simulation;
+    const json_t *fallbacks;
     *ret_run = (struct test_run){ 0 };
     if (!check_payload(work, request->payload, err) || !draft_load(work, request->automation_id, &draft, err) ||
-        !scenario_check(draft.graph, &request->scenario, err) || !find_person(work, request, &person, err))
+        !scenario_check(draft.graph, &request->scenario, err) || !find_person(work, request, &person, err) ||
+        !find_fallbacks(work, &draft, request->payload, &fallbacks, err))
         return false;
     const struct simulated_run run = {
         .graph = draft.graph,
@@ -210,6 +235,6 @@ bool test_run_store(const struct work *work, const struct test_run_request *requ
         .time_zone = draft.time_zone,
     };
     simulate(work->arena, &run, &simulation);
-    return add_messages(work, request, &simulation, ret_run, err) &&
+    return add_messages(work, request, fallbacks, &simulation, ret_run, err) &&
            insert_run(work, request, &draft, &person, &simulation, &ret_run->id, err);
 }

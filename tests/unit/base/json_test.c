@@ -281,6 +281,30 @@ static void test_reads_every_type(void **state)
 }
 
 /* R-006 */
+static void test_long_integers_of_the_database_are_reals(void **state)
+{
+    (void)state;
+    ARENA_SCOPE arena = arena_new(0);
+    err.code = ERR_NONE;
+    const json_t *json;
+    static const char text[] = "{\"9223372036854775808\":9223372036854775807,\"a\\\"1\":[-9223372036854775809,"
+                               "15000000000000000000000000000000],\"t\":\"99999999999999999999\",\"n\":7,\"r\":1.5}";
+    struct json_bounds stored = { .max_bytes = 1000, .from_jsonb = true };
+    assert_false(json_read(arena, text, strlen(text), wide, &json, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    err.code = ERR_NONE;
+    assert_true(json_read(arena, text, strlen(text), stored, &json, &err));
+    assert_true(json_get_int(json, "9223372036854775808", 0) == INT64_MAX);
+    const json_t *list = json_object_get(json, "a\"1");
+    assert_true(json_real_value(json_array_get(list, 0)) == -9223372036854775808.0);
+    assert_true(json_real_value(json_array_get(list, 1)) == 1.5e31);
+    assert_string_equal(json_get_text(json, "t"), "99999999999999999999");
+    assert_int_equal(json_get_int(json, "n", 0), 7);
+    assert_true(json_read(arena, "88888888888888888888", 20, stored, &json, &err));
+    assert_true(json_real_value(json) == 88888888888888888888.0);
+    assert_false(json_read(arena, "[8888888888888888888888 \"", 25, stored, &json, &err));
+}
+
 static void test_malformed_text_is_refused_with_its_place(void **state)
 {
     (void)state;
@@ -548,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_numbers_come_back),
         cmocka_unit_test(test_raw_bytes),
         cmocka_unit_test(test_reads_every_type),
+        cmocka_unit_test(test_long_integers_of_the_database_are_reals),
         cmocka_unit_test(test_malformed_text_is_refused_with_its_place),
         cmocka_unit_test(test_the_input_is_not_repeated),
         cmocka_unit_test(test_size_is_bounded),

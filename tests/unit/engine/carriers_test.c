@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/core/restore_holds.h"
 #include "engine/events/recipient_events.h"
+#include "engine/operator/operator.h"
 
 /* ---- Payloads ---- */
 
@@ -55,6 +56,28 @@ static void test_payload_opens_for_its_row(void **state)
     struct error err = { .code = ERR_NONE };
     assert_false(payload_open(&work, second, sealed_row(first), false, &payload, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+}
+
+/* A new master key seals the payloads that the old one sealed. */
+static void test_payloads_are_sealed_anew(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    int64_t first = store("{\"code\":\"MARKER\"}", "{}");
+    for (int i = 0; i < 100; i++)
+        store("{}", "{}");
+    int key_id;
+    int64_t count;
+    assert_ok(operator_add_master_key(&work, &key_id, &err), &err);
+    int64_t last = store("{\"code\":\"new\"}", "{}");
+    assert_ok(operator_rewrap(&work, &count, &err), &err);
+    assert_true(count >= 101);
+    assert_int_equal(number_of("select count(distinct get_byte(sealed, 1)) from trigger_payloads"), 1);
+    assert_int_equal(number_of("select max(get_byte(sealed, 1))::bigint from trigger_payloads"), key_id);
+    assert_opens(first, false, "{\"code\":\"MARKER\"}");
+    assert_opens(last, false, "{\"code\":\"new\"}");
+    assert_ok(operator_rewrap(&work, &count, &err), &err);
+    assert_int_equal(count, 0);
 }
 
 static void erase(int64_t id)
@@ -406,12 +429,19 @@ static void test_large_payloads_are_read_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row),     CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),          CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),         CARRIER_TEST(test_allowance_has_no_room),
-        CARRIER_TEST(test_messages_are_delivered),        CARRIER_TEST(test_engagement_belongs_to_the_message),
-        CARRIER_TEST(test_a_restore_holds_open_carriers), CARRIER_TEST(test_transactional_mail_needs_no_consent),
-        CARRIER_TEST(test_payload_that_does_not_open),    CARRIER_TEST(test_large_payloads_are_read_in_parts),
+        CARRIER_TEST(test_payload_opens_for_its_row),
+        CARRIER_TEST(test_payloads_are_sealed_anew),
+        CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),
+        CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),
+        CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),
+        CARRIER_TEST(test_engagement_belongs_to_the_message),
+        CARRIER_TEST(test_a_restore_holds_open_carriers),
+        CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open),
+        CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }

@@ -8,6 +8,7 @@
 #include "db/advisory_locks.h"
 #include "engine/analytics/partitions.h"
 #include "engine/delivery/delivery.h"
+#include "engine/events/recipient_events.h"
 #include "engine/ledger/ledger.h"
 #include "engine/operator/operator.h"
 #include "engine/sends/explain.h"
@@ -699,6 +700,35 @@ static void test_bounces_suppress(void **state)
                      1);
 }
 
+/* the report came before the result of the same message. */
+static void test_a_bounce_that_was_reported_before_counts_once(void **state)
+{
+    (void)state;
+    struct error err;
+    bool is_new;
+    DB_TX tx = { .conn = NULL };
+    run_sql("delete from contact_activity; delete from event_rollups");
+    struct delivery_batch batch = relayed(3);
+    const struct recipient_event report = {
+        .send_id = batch.send_id, .ordinal = batch.recipients[0].ordinal, .type = "bounced", .at_us = work.now_us
+    };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(recipient_events_record(&work, &report, 1, &is_new, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_true(is_new);
+    batch.results[0] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "hard", .reply = "550 5.1.1 Unknown", .attempts = 1 };
+    batch.results[1] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "block", .reply = "550 5.7.1 Spam", .attempts = 1 };
+    settle(&batch);
+    assert_int_equal(number_of("select delivered * 100 + bounced * 10 + bounced_later from send_stats"), 120);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from event_counts where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from event_rollups where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from contact_activity where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'bounce'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 3);
+}
+
 /* figures, events and results count the same recipients. */
 static void test_every_outcome_is_counted_once(void **state)
 {
@@ -1040,6 +1070,31 @@ static void test_a_range_that_ends_its_process_is_set_aside(void **state)
     assert_int_equal(outbox_count(), 500);
 }
 
+/* Ranges of carriers and tranches begin anywhere. */
+static void test_only_the_range_that_ends_its_process_is_set_aside(void **state)
+{
+    (void)state;
+    make_contacts(510);
+    outbox_empty();
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    run_sql("delete from send_ranges; insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
+            " select %lld, %lld, f, t, f from (values (1, 2), (3, 17), (18, 505), (506, 510)) as r (f, t)",
+            (long long)work.brand_id, (long long)send_id);
+    crash_three_times(CRASH_SLOT_RANGE, send_id, 20);
+    assert_int_equal(number_of("select ordinal from send_crashes"), 18);
+    assert_int_equal(number_of("select count(*) from send_results"), 488);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed' and ordinal between 18 and 505"), 488);
+    run_sql("update sends set status = 'running', pause_reason = null;"
+            "insert into send_crashes values (%lld, %lld, 3, true, 2, now()), (%lld, %lld, 506, true, 2, now())",
+            (long long)work.brand_id, (long long)send_id, (long long)work.brand_id, (long long)send_id);
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 22);
+    assert_int_equal(number_of("select count(*) from send_crashes where ordinal <> 18"), 0);
+}
+
 /* Only crashes in a row count: a range that could be read meanwhile is not to blame. */
 static void test_a_range_that_is_read_loses_its_crashes(void **state)
 {
@@ -1371,6 +1426,7 @@ int main(void)
         TEST(test_recovery_waits_until_the_sessions_have_ended),
         TEST(test_brands_take_turns),
         TEST(test_bounces_suppress),
+        TEST(test_a_bounce_that_was_reported_before_counts_once),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
         TEST(test_retries_with_a_journal_are_left_to_recovery),
@@ -1381,6 +1437,7 @@ int main(void)
         TEST(test_wide_retries_are_read_by_bytes),
         TEST(test_a_recipient_that_ends_its_process_is_set_aside),
         TEST(test_a_range_that_ends_its_process_is_set_aside),
+        TEST(test_only_the_range_that_ends_its_process_is_set_aside),
         TEST(test_a_range_that_is_read_loses_its_crashes),
         TEST(test_the_operator_stops_a_running_send),
         TEST(test_consent_is_checked_when_composing),

@@ -198,6 +198,25 @@ static void test_mail_goes_to_the_recipient_with_the_payload(void **state) /* R-
     assert_int_equal(number_of("select count(*) from automation_steps where facts::text like '%MARKER%'"), 0);
 }
 
+static void test_mail_has_the_fallbacks_of_the_contract(void **state) /* */
+{
+    (void)state;
+    make_series();
+    run_sql("insert into triggers (brand_id, title, contract, contract_version, contract_hash, created_at, updated_at) values "
+            "(%lld, 'Paid',"
+            " '[{\"key\":\"plan\",\"type\":\"string\",\"required\":false,\"fallbackValue\":\"free\"},"
+            "{\"key\":\"email\",\"type\":\"string\",\"required\":true}]', 1, '', now(), now())",
+            (long long)work.brand_id);
+    const char *trigger_id = work_id(&work, ID_TRIGGER, number_of("select max(id) from triggers"));
+    run_sql("update automation_versions set nodes = jsonb_set(nodes, '{0,config,triggerEventId}', '\"%s\"')", trigger_id);
+    struct test_run_request request = request_of("tester@example.com", "{\"order\":{\"code\":\"MARKER-7\"}}");
+    assert_int_equal(store_test(&request).message_count, 2);
+    run_until((struct job_services){ 0 }, nothing_to_do, 0);
+    assert_int_equal(count_of(captured_mail(), "Subject: For free"), 2);
+    run_sql("delete from triggers");
+    assert_int_equal(store_test(&request).message_count, 2);
+}
+
 static void test_a_refused_message_fails_its_step(void **state) /* */
 {
     (void)state;
@@ -344,6 +363,7 @@ int main(void)
         SIMULATION_TEST(test_faulty_requests_are_refused),
         SIMULATION_TEST(test_conditions_read_payload_and_contact),
         SIMULATION_TEST(test_an_audience_is_simulated),
+        SIMULATION_TEST(test_mail_has_the_fallbacks_of_the_contract),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

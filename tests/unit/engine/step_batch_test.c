@@ -149,6 +149,38 @@ static void test_a_filter_takes_the_branch_of_the_contact(void **state)
     assert_int_equal(number_of("select count(*) from automation_steps where branch in ('true', 'false')"), 2);
 }
 
+/* jsonb prints 1.5e300 as an integer. */
+static void test_a_contact_with_a_huge_number_is_compared(void **state)
+{
+    (void)state;
+    add_line("{\"id\":\"pause\",\"type\":\"filter\",\"config\":{\"logicalOperator\":\"AND\",\"conditions\":"
+             "[{\"field\":\"contact.customFields.score\",\"operator\":\"gt\",\"value\":1e200}]}}",
+             NULL);
+    start_run("ada@example.com", 0, 0);
+    start_run("bob@example.com", 0, 0);
+    run_sql("update contacts set custom_fields = '{\"score\": 1.5e300, \"plan\": 5}' where email_key = 'ada@example.com'");
+    assert_int_equal(step().taken, 2);
+    assert_int_equal(number_of("select count(*) from automation_runs r join automation_steps s on s.run_id = r.id"
+                               " where r.email_key = 'ada@example.com' and s.branch = 'true'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'false'"), 1);
+}
+
+/* The failure of one run leaves the others alone. */
+static void test_a_contact_that_cannot_be_read_fails_its_run_alone(void **state)
+{
+    (void)state;
+    add_line(customer_filter, NULL);
+    start_run("ada@example.com", 0, 0);
+    start_run("cyd@example.com", 0, 0);
+    run_sql(
+        "update contacts set custom_fields = jsonb_build_object('long', repeat('x', 5000000)) where email_key = 'ada@example.com'");
+    assert_int_equal(step().taken, 2);
+    assert_int_equal(number_of("select count(*) from automation_runs where status = 'failed' and email_key = 'ada@example.com'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'true'"), 1);
+}
+
 static void test_a_contact_that_is_gone_is_no_customer(void **state)
 {
     (void)state;
@@ -315,11 +347,18 @@ static void test_a_deleted_design_fails_its_runs_with_the_reason(void **state)
 {
     (void)state;
     add_line(mail_node("pause"), NULL);
-    start_run("ada@example.com", 0, 0);
+    run_sql("delete from audience_run_nodes");
+    start_run("ada@example.com", 0, LAUNCH);
     run_sql("update emails set deleted_at = now()");
     step();
     assert_run("failed", "pause", 2);
     assert_int_equal(number_of("select count(*) from automation_steps where visit = 2 and status = 'failed' and error <> ''"), 1);
+    start_run("bob@example.com", 0, LAUNCH);
+    start_run("dan@example.com", 0, LAUNCH);
+    start_run("eve@example.com", 0, 0);
+    step();
+    assert_int_equal(number_of("select failed from audience_run_nodes where node_id = 'pause' and sent = 0"), 3);
+    assert_int_equal(number_of("select count(*) from audience_run_nodes"), 1);
 }
 
 /* */
@@ -390,6 +429,33 @@ static void test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run
     assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
 }
 
+static void test_an_event_ends_one_visit_of_a_loop_only(void **state)
+{
+    (void)state;
+    struct error err;
+    add_automation(arena_printf(arena, "%s,%s", start_node, event_wait()),
+                   "{\"from\":\"start\",\"to\":\"pause\"},{\"from\":\"pause\",\"to\":\"pause\",\"branch\":\"event\"}");
+    start_run("ada@example.com", 0, 0);
+    add_event("ada@example.com");
+    work.now_us += 2 * US_PER_S;
+    assert_int_equal(step().left, 1);
+    step();
+    assert_run("running", "pause", 3);
+    assert_int_equal(number_of("select waits_trigger from automation_runs"), TRIGGER);
+    work.now_us += US_PER_S;
+    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    step();
+    assert_run("running", "pause", 3);
+    run_sql("insert into trigger_instances (brand_id, occurred_at, trigger_id, source, state, email_key)"
+            " select brand_id, occurred_at + interval '1 second', trigger_id, source, state, email_key from trigger_instances");
+    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    step();
+    step();
+    assert_run("running", "pause", 4);
+    assert_int_equal(number_of("select count(distinct facts ->> 'eventAt') from automation_steps where branch = 'event'"), 2);
+    assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
+}
+
 /* D-60 */
 static void test_a_run_is_left_while_an_event_of_its_address_is_recorded(void **state)
 {
@@ -447,6 +513,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STEP_TEST(test_a_run_waits_and_ends_and_no_visit_is_repeated),
         STEP_TEST(test_a_filter_takes_the_branch_of_the_contact),
+        STEP_TEST(test_a_contact_with_a_huge_number_is_compared),
+        STEP_TEST(test_a_contact_that_cannot_be_read_fails_its_run_alone),
         STEP_TEST(test_a_contact_that_is_gone_is_no_customer),
         STEP_TEST(test_runs_of_paused_automations_and_launches_are_held),
         STEP_TEST(test_a_run_of_another_stepper_is_left_out),
@@ -458,6 +526,7 @@ int main(void)
         STEP_TEST(test_a_deleted_design_fails_its_runs_with_the_reason),
         STEP_TEST(test_without_room_in_the_allowance_runs_wait_and_their_launch_is_paused),
         STEP_TEST(test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run),
+        STEP_TEST(test_an_event_ends_one_visit_of_a_loop_only),
         STEP_TEST(test_a_run_is_left_while_an_event_of_its_address_is_recorded),
         STEP_TEST(test_the_payload_is_erased_when_no_node_ahead_reads_it),
     };
