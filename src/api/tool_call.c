@@ -242,15 +242,40 @@ static void take_candidate(const struct operation *op, struct call *call)
     call->candidates = one;
 }
 
-/* The first operation whose argument is given; the last one needs none. */
-static void choose_by_presence(const struct tool *tool, const json_t *arguments, struct call *call)
+/* Some keys that an operation does not take have a message of their own. */
+static bool has_message(const struct operation *op, const char *name)
 {
-    for (size_t i = 0; tool->candidates[i] != NULL; i++) {
-        if (tool->present[i][0] == '\0' || json_object_get(arguments, tool->present[i]) != NULL) {
-            take_candidate(tool->candidates[i], call);
-            return;
-        }
+    for (const struct key_elsewhere *key = op->args->elsewhere; key != NULL && key->name != NULL; key++)
+        if (strcmp(key->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Names the argument without which another one is not accepted. */
+static bool check_presence(const struct tool *tool, const json_t *arguments, size_t chosen, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (json_for_iteration(arguments), name, value) {
+        const struct operation *op = tool->candidates[chosen];
+        if (accepts_through_tool(tool, op, name) || has_message(op, name))
+            continue;
+        for (size_t i = 0; i < chosen; i++)
+            if (accepts_argument(tool->candidates[i], name))
+                return fail(err, ERR_INVALID_REQUEST, name, "%.64s goes with %s only.", name, tool->present[i]) ||
+                       error_suggest(err, "Add %s, or leave out %.64s.", tool->present[i], name);
     }
+    return true;
+}
+
+/* The first operation whose argument is given; the last one needs none. */
+static bool choose_by_presence(const struct tool *tool, const json_t *arguments, struct call *call, struct error *err)
+{
+    size_t chosen = 0;
+    while (tool->present[chosen][0] != '\0' && json_object_get(arguments, tool->present[chosen]) == NULL)
+        chosen++;
+    take_candidate(tool->candidates[chosen], call);
+    return check_presence(tool, arguments, chosen, err);
 }
 
 /* Chooses the operation that the argument `choose_by` names. The argument is removed unless the operation accepts it, too. */
@@ -307,7 +332,8 @@ static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct
         if (!choose_by_argument(tool, arguments, call, err))
             return false;
     } else if (tool->present != NULL) {
-        choose_by_presence(tool, arguments, call);
+        if (!choose_by_presence(tool, arguments, call, err))
+            return false;
     }
     set_defaults(defaults, arguments, call);
     call->input.body = arguments;

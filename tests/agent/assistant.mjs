@@ -17,6 +17,9 @@ export class Refused extends Error {
 /** The user did not say yes. */
 export class NotAgreed extends Error {}
 
+/** The results of a call that the user declined. */
+const isDeclined = ({ status }) => status === 'not_sent' || status === 'not_launched';
+
 export class Assistant {
   /** What happened, in order: {tool, args, ok, value, bytes} of calls, {question, answer} of questions. */
   trace = [];
@@ -64,7 +67,7 @@ export class Assistant {
     const first = await this.attempt(tool, args);
     if (!first.ok) throw new Refused(tool, args, first.error);
     if (first.asks) return this.#repeatWithForm(tool, args, first.asks);
-    if (first.value.status === 'not_sent') throw new NotAgreed();
+    if (isDeclined(first.value)) throw new NotAgreed();
     if (first.value.status !== 'confirmation_required') return first.value;
     if ((await this.ask(first.value.preview)) !== 'yes') throw new NotAgreed();
     return this.call(tool, { ...args, confirmationToken: first.value.confirmationToken });
@@ -80,7 +83,7 @@ export class Assistant {
     const answer = await this.answerForm(params);
     const { ok, value, error } = await this.attempt(tool, args, { requestState, inputResponses: { [name]: answer } });
     if (!ok) throw new Refused(tool, args, error);
-    if (value.status === 'not_sent') throw new NotAgreed();
+    if (isDeclined(value)) throw new NotAgreed();
     return value;
   }
 

@@ -137,8 +137,9 @@ class Place {
     return installation.outbox().map((name) => installation.readMessage(name)).filter((text) => text.includes(`@${this.domain}`)).map(messageOf);
   }
 
+  /** Campaigns, and launches of automations. The carriers of automation mail are neither. */
   sends() {
-    return this.count('select count(*) from sends where brand_id = $BRAND');
+    return this.count('select (select count(*) from sends where brand_id = $BRAND and not is_carrier) + (select count(*) from audience_runs where brand_id = $BRAND)');
   }
 
   neighbourChecksum() {

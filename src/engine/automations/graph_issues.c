@@ -156,7 +156,9 @@ bool graph_trigger_check(const struct graph *graph, struct error *err)
 {
     return graph->trigger_count == 1 ||
            fail(err, ERR_INVALID_REQUEST, "nodes", "A graph has exactly one node of type trigger; this one has %zu.",
-                graph->trigger_count);
+                graph->trigger_count) ||
+           error_suggest(err, graph->trigger_count > 1 ? "Keep one node of type trigger, and leave out the others."
+                                                       : "Add a node of type trigger, to which no connection leads.");
 }
 
 /* A subject or preview text that is no template is a fault of one text, like one of a wrong type. */

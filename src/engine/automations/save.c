@@ -113,7 +113,8 @@ static bool check_edit(const struct automation_edit *edit, struct error *err)
         return fail(err, ERR_INVALID_REQUEST, "nodes",
                     "Pass what to change: name, description, nodes, connections, published or paused.");
     if (edit->stop_in_flight.set && !unpublishes)
-        return fail(err, ERR_INVALID_REQUEST, "stopInFlight", "stopInFlight goes with published false only."); /* */
+        return fail(err, ERR_INVALID_REQUEST, "stopInFlight", "stopInFlight goes with published false only.") || /* */
+               error_suggest(err, "Add published: false, or leave out stopInFlight.");
     if (unpublishes && edit->paused.set)
         return fail(err, ERR_INVALID_REQUEST, "paused", "A draft cannot be paused. Pass either published false or paused.");
     return true;

@@ -80,6 +80,17 @@ static bool read_key(const json_t *object, const char **ret_key, struct error *e
                 CONTRACT_KEY_MAX_CHARS);
 }
 
+static bool refuse_type(const char *given, const char *member, size_t type_count, struct error *err)
+{
+    const char *names[DECLARED_TYPES];
+    for (size_t i = 0; i < type_count; i++)
+        names[i] = contract_type_name((enum contract_type)i);
+    const char *nearest = given != NULL ? name_nearest(given, names, type_count) : NULL;
+    return fail(err, ERR_INVALID_REQUEST, member, "%s must be one of: string, int, float, boolean, date, enum%s.", member,
+                type_count == SCALAR_TYPES ? "" : ", object, array") ||
+           (nearest != NULL && error_suggest(err, "Use %s.", nearest));
+}
+
 static bool read_type(const json_t *object, const char *member, size_t type_count, enum contract_type *ret_type, struct error *err)
 {
     const char *given = json_get_text(object, member);
@@ -88,17 +99,15 @@ static bool read_type(const json_t *object, const char *member, size_t type_coun
             *ret_type = (enum contract_type)i;
             return true;
         }
-    if (type_count == SCALAR_TYPES)
-        return fail(err, ERR_INVALID_REQUEST, member, "%s must be one of string, int, float, boolean, date, enum.", member);
-    return fail(err, ERR_INVALID_REQUEST, member, "%s must be one of string, int, float, boolean, date, enum, object, array.",
-                member);
+    return refuse_type(given, member, type_count, err);
 }
 
 static bool read_required(const json_t *object, bool *ret_required, struct error *err)
 {
     const json_t *value = json_object_get(object, "required");
     *ret_required = json_is_true(value);
-    return json_is_boolean(value) || fail(err, ERR_INVALID_REQUEST, "required", "required must be true or false.");
+    return json_is_boolean(value) || fail(err, ERR_INVALID_REQUEST, "required", "required must be true or false.") ||
+           error_suggest(err, "Set required to true or false.");
 }
 
 static bool text_is_bounded(const json_t *value)
@@ -161,7 +170,8 @@ static bool read_enum_values(struct tree_reader *reader, const json_t *object, s
     size_t count = json_array_size(list);
     if (count == 0 || count > CONTRACT_ENUM_MAX_VALUES)
         return fail(err, ERR_INVALID_REQUEST, "enumValues", "enumValues must list the 1 to %d values of the enum.",
-                    CONTRACT_ENUM_MAX_VALUES);
+                    CONTRACT_ENUM_MAX_VALUES) ||
+               error_suggest(err, "Add enumValues: list of 1 to %d texts.", CONTRACT_ENUM_MAX_VALUES);
     const char **values = arena_array(reader->arena, count, sizeof(*values));
     for (size_t i = 0; i < count; i++) {
         values[i] = json_string_value(json_array_get(list, i));

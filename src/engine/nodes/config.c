@@ -59,13 +59,23 @@ static size_t count_words(const char *const *words)
     return count;
 }
 
+/* The end of a path, for messages: the name of the field, with the index when it is an item of a list. */
+static const char *leaf_of(const char *path)
+{
+    const char *leaf = path;
+    for (const char *at = path; *at != '\0'; at++)
+        if (*at == '.' && !(at[1] >= '0' && at[1] <= '9'))
+            leaf = at + 1;
+    return leaf;
+}
+
 static bool refuse_word(const struct reading *reading, const char *const *words, const char *given, const char *path)
 {
     struct buf *list = buf_in_arena(reading->arena, ERROR_MESSAGE_MAX_BYTES);
     for (size_t i = 0; words[i] != NULL; i++)
         buf_printf(list, "%s%s", i > 0 ? ", " : "", words[i]);
     const char *nearest = given != NULL ? name_nearest(given, words, count_words(words)) : NULL;
-    return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be one of: %s.", buf_text(list)) ||
+    return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be one of: %s.", leaf_of(path), buf_text(list)) ||
            (nearest != NULL && error_suggest(reading->err, "Use %s.", nearest));
 }
 
@@ -82,8 +92,8 @@ static bool read_set(const struct reading *reading, const struct node_field *fie
 {
     size_t count = json_array_size(value);
     if (!json_is_array(value) || (double)count < field->least || (double)count > field->most)
-        return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be a list of %.0f to %.0f words.", field->least,
-                    field->most);
+        return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be a list of %.0f to %.0f words.", leaf_of(path),
+                    field->least, field->most);
     for (size_t i = 0; i < count; i++) {
         int index;
         const char *item_path = arena_printf(reading->arena, "%s.%zu", path, i);
@@ -105,7 +115,7 @@ static bool read_text(const struct reading *reading, const struct node_field *fi
     size_t chars = *ret_text != NULL ? utf8_length(*ret_text) : 0;
     if (*ret_text != NULL && (double)chars >= field->least && (double)chars <= field->most)
         return true;
-    return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be text of %s%.0f characters.",
+    return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be text of %s%.0f characters.", leaf_of(path),
                 field->least > 0 ? "1 to " : "at most ", field->most);
 }
 
@@ -125,8 +135,8 @@ static bool read_integer(const struct reading *reading, const struct node_field 
 {
     *ret_number = json_integer_value(value);
     return (json_is_integer(value) && (double)*ret_number >= field->least && (double)*ret_number <= field->most) ||
-           fail(reading->err, ERR_INVALID_REQUEST, path, "This must be a whole number from %.0f to %.0f.", field->least,
-                field->most);
+           fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be a whole number from %.0f to %.0f.", leaf_of(path),
+                field->least, field->most);
 }
 
 static bool read_number(const struct reading *reading, const struct node_field *field, const json_t *value, const char *path,
@@ -134,13 +144,14 @@ static bool read_number(const struct reading *reading, const struct node_field *
 {
     *ret_number = (struct opt_number){ .set = true, .value = json_number_value(value) };
     return (json_is_number(value) && ret_number->value >= field->least && ret_number->value <= field->most) ||
-           fail(reading->err, ERR_INVALID_REQUEST, path, "This must be a number from %.0f to %.0f.", field->least, field->most);
+           fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be a number from %.0f to %.0f.", leaf_of(path), field->least,
+                field->most);
 }
 
 static bool read_boolean(const struct reading *reading, const json_t *value, const char *path, bool *ret_value)
 {
     *ret_value = json_is_true(value);
-    return json_is_boolean(value) || fail(reading->err, ERR_INVALID_REQUEST, path, "This must be true or false.");
+    return json_is_boolean(value) || fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be true or false.", leaf_of(path));
 }
 
 static bool is_digit(char letter)
@@ -156,14 +167,14 @@ static bool read_local_time(const struct reading *reading, const json_t *value, 
     int minutes = has_form ? (text[0] - '0') * 600 + (text[1] - '0') * 60 + (text[3] - '0') * 10 + text[4] - '0' : 0;
     *ret_minutes = (struct opt_int){ .set = true, .value = minutes };
     return (has_form && minutes < MINUTES_OF_DAY && text[3] < '6') ||
-           fail(reading->err, ERR_INVALID_REQUEST, path, "This must be a time of day from 00:00 to 23:59.");
+           fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be a time of day from 00:00 to 23:59.", leaf_of(path));
 }
 
 static bool read_value(const struct reading *reading, const json_t *value, const char *path, const json_t **ret_value)
 {
     *ret_value = value;
     return json_is_string(value) || json_is_number(value) || json_is_boolean(value) || json_is_array(value) ||
-           fail(reading->err, ERR_INVALID_REQUEST, path, "This must be text, a number, true, false or a list.");
+           fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be text, a number, true, false or a list.", leaf_of(path));
 }
 
 /* ---- Objects ---- */
@@ -181,8 +192,8 @@ static bool read_list(const struct reading *reading, const struct node_field *fi
 {
     size_t count = json_array_size(value);
     if (!json_is_array(value) || (double)count < field->least || (double)count > field->most)
-        return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be a list of %.0f to %.0f objects.", field->least,
-                    field->most);
+        return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be a list of %.0f to %.0f objects.", leaf_of(path),
+                    field->least, field->most);
     char *items = arena_array(reading->arena, count, field->shape->size);
     for (size_t i = 0; i < count; i++)
         if (!read_shape(reading, field->shape, json_array_get(value, i), arena_printf(reading->arena, "%s.%zu", path, i),
@@ -267,7 +278,8 @@ static bool check_span(const struct reading *reading, const json_t *given, const
         return true;
     if (duration == NULL || unit == NULL)
         return fail(reading->err, ERR_INVALID_REQUEST, path_of(reading, path, duration == NULL ? "duration" : "unit"),
-                    "duration and unit come together.");
+                    "duration and unit come together.") ||
+               error_suggest(reading->err, "Add %s.", duration == NULL ? "duration" : "unit");
     enum time_unit known = (enum time_unit)(node_word_index(time_unit_words, json_string_value(unit)) + 1);
     return node_span_us(json_integer_value(duration), known) <= span_max_us ||
            fail(reading->err, ERR_INVALID_REQUEST, path_of(reading, path, "duration"), "A time span is at most 366 days.");
@@ -277,7 +289,7 @@ static bool read_shape(const struct reading *reading, const struct node_shape *s
                        char *out)
 {
     if (!json_is_object(given))
-        return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be an object.");
+        return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be an object.", leaf_of(path));
     if (!refuse_unknown_members(reading, shape, given, path))
         return false;
     for (size_t i = 0; i < shape->field_count; i++) {
@@ -287,7 +299,8 @@ static bool read_shape(const struct reading *reading, const struct node_shape *s
             continue;
         if (value == NULL)
             return fail(reading->err, ERR_INVALID_REQUEST, path_of(reading, path, field->name), "%s is required here.",
-                        field->name);
+                        field->name) ||
+                   error_suggest(reading->err, "Add %s.", field->name);
         if (!read_field(reading, field, value, path_of(reading, path, field->name), out))
             return false;
     }
@@ -317,7 +330,8 @@ static bool refuse_form(const struct reading *reading, const struct node_type_in
         buf_printf(list, "%s%s", i > 0 ? ", " : "", words[i]);
     const char *given_name = json_object_iter_key(json_object_iter(json_for_iteration(given)));
     return fail(reading->err, ERR_INVALID_REQUEST, path, "A %s needs one of: %s.", type->name, buf_text(list)) ||
-           (given_name != NULL && error_suggest_name(reading->err, given_name, words, count_words(words)));
+           (given_name != NULL ? error_suggest_name(reading->err, given_name, words, count_words(words))
+                               : error_suggest(reading->err, "Add one of: %s.", buf_text(list)));
 }
 
 bool node_config_read(struct arena *arena, const struct id_codec *ids, enum node_type type, const json_t *given, const char *path,
@@ -328,7 +342,7 @@ bool node_config_read(struct arena *arena, const struct id_codec *ids, enum node
     char *config = arena_alloc(arena, info->config_size);
     *ret_config = config;
     if (!json_is_object(given))
-        return fail(err, ERR_INVALID_REQUEST, path, "This must be an object.");
+        return fail(err, ERR_INVALID_REQUEST, path, "%s must be an object.", leaf_of(path));
     for (size_t i = 0; i < info->form_count; i++) {
         if (!has_form(&info->forms[i], given))
             continue;

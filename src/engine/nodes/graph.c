@@ -23,7 +23,7 @@ static bool check_members(const struct graph_reading *reading, const json_t *obj
                           const char *path)
 {
     if (!json_is_object(object))
-        return fail(reading->err, ERR_INVALID_REQUEST, path, "This must be an object.");
+        return fail(reading->err, ERR_INVALID_REQUEST, path, "%s must be an object.", path);
     const char *name;
     json_t *ignored;
     json_object_foreach (json_for_iteration(object), name, ignored) {
@@ -47,7 +47,7 @@ static bool read_member(const struct graph_reading *reading, const json_t *objec
     if ((value == NULL && !is_required) || (*ret_text != NULL && chars <= most && (chars > 0 || !is_required)))
         return true;
     return fail(reading->err, ERR_INVALID_REQUEST, arena_printf(reading->arena, "%s.%s", path, name),
-                "This must be text of %s%zu characters.", is_required ? "1 to " : "at most ", most);
+                "%s must be text of %s%zu characters.", name, is_required ? "1 to " : "at most ", most);
 }
 
 /* ---- Types ---- */
@@ -90,7 +90,9 @@ static bool add_trigger(const struct graph_reading *reading, struct graph_node *
     const struct trigger_reentry *reentry = config->reentry;
     if (reentry != NULL && (reentry->mode == REENTRY_MODE_AFTER) != (reentry->duration > 0))
         return fail(reading->err, ERR_INVALID_REQUEST, arena_printf(reading->arena, "%s.reentry.duration", path),
-                    "A duration belongs to the mode after, which needs one.");
+                    "A duration belongs to the mode after, which needs one.") ||
+               error_suggest(reading->err, reentry->duration > 0 ? "Leave out duration and unit, or use the mode after."
+                                                                 : "Add duration and unit, such as 7 and days.");
     return config->exit == NULL || add_conditions(reading, node, config->exit->conditions, config->exit->conditions_count,
                                                   arena_printf(reading->arena, "%s.exit", path));
 }

@@ -26,7 +26,8 @@ static bool check_node(const struct graph *graph, const char *list, size_t index
     if (node != NULL && node->type == type)
         return true;
     return fail(err, ERR_INVALID_REQUEST, NULL, "The automation has no %s node with this id.", node_types[type].name) ||
-           error_set_param(err, "scenario.%s.%zu.nodeId", list, index);
+           error_set_param(err, "scenario.%s.%zu.nodeId", list, index) ||
+           error_suggest(err, "Use the id of a %s node of the graph.", node_types[type].name);
 }
 
 bool scenario_check(const struct graph *graph, const struct scenario *scenario, struct error *err)

@@ -149,9 +149,11 @@ static bool check_resumable(const struct audience_run_state_row *state, struct e
     if (!text_equal(state->status, "paused") && !text_equal(state->status, "failed"))
         return fail(err, ERR_RUN_NOT_PAUSED, "audienceRunId",
                     "This audience run is %s; only a paused or failed one can be resumed.", state->status);
-    return !text_equal(state->pause_reason, "plan_limit") || fail(err, ERR_RUN_NOT_RESUMABLE, "audienceRunId",
-                                                                  "This audience run is paused until the plan's allowance "
-                                                                  "suffices, and then goes on by itself. To stop it, cancel it.");
+    return !text_equal(state->pause_reason, "plan_limit") ||
+           fail(err, ERR_RUN_NOT_RESUMABLE, "audienceRunId",
+                "This audience run is paused until the plan's allowance "
+                "suffices, and then goes on by itself. To stop it, cancel it.") ||
+           error_suggest(err, "Wait until it goes on by itself, or cancel it.");
 }
 
 /* Looks where the launch goes on. A step of which only a part is delivered refuses the resume (R-352, D-114). */

@@ -28,9 +28,10 @@ static bool check_automation(const struct asked *asked, struct error *err)
     if (!automation->version_id.set)
         return fail(err, ERR_AUTOMATION_NOT_PUBLISHED, param, "This automation is a draft; only a published one can be launched.");
     if (!automation->audience_id.set)
-        return fail(
-            err, ERR_NO_ELIGIBLE_RECIPIENTS, param,
-            "This automation starts with an event, so there is no audience to launch it on. It runs when its trigger fires.");
+        return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, param,
+                    "This automation starts with an event, so there is no audience to launch it on. It runs when its trigger "
+                    "fires.") ||
+               error_suggest(err, "Fire its trigger, or launch an automation whose trigger has the mode manualAudience.");
     /* D-115: nobody could approve the mail of the runs one by one. */
     bool needs_administrator = automation->approvals_above.set && !asked->request->is_dry_run;
     return !needs_administrator || asked->request->is_administrator ||

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { until } from '../../lib/processes.mjs';
 import { seedAutomation } from '../automation_seed.mjs';
 import { asText, named } from '../mistakes.mjs';
 
@@ -22,12 +23,13 @@ export default {
     return `The run is ${status}.`;
   },
   messages: 1,
-  isTest: true,
 
   async check(place, answer) {
     const { data } = await place.rest('GET', '/v1/automations/runs');
     assert.deepEqual(data.map(({ status }) => status), ['completed']);
     assert.match(answer, /completed/);
+    // A run ends when it has handed its message to the sender.
+    await until('the message is delivered', () => place.messages().length > 0);
   },
 
   mistakes: {

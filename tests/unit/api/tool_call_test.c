@@ -64,6 +64,14 @@ static const struct tool strict_tool = {
     .choose_values = (const char *const[]){ "pause", "resume", NULL },
 };
 
+/* Only the operation that is chosen by "sendId" takes "view". */
+static const struct tool paired_tool = {
+    .name = "view_or_list",
+    .arguments = (const char *const[]){ "view", "sendId", "limit", NULL },
+    .candidates = (const struct operation *const[]){ &view_op, &list_op, NULL },
+    .present = (const char *const[]){ "sendId", "", NULL },
+};
+
 /* With "sendId" one is read, without it all are listed. */
 static const struct tool presence_tool = {
     .name = "list_or_get",
@@ -246,6 +254,16 @@ static void test_other_names_of_arguments(void **state)
     assert_string_equal(call->input.refusal.suggestion, "Leave out brandId; the connection chooses the brand.");
 }
 
+/* An argument that goes with another one tells which. */
+static void test_an_argument_names_its_partner(void **state)
+{
+    (void)state;
+    assert_string_equal(prepared(&paired_tool, "{\"sendId\":\"s\",\"view\":\"v\"}"), "{\"sendId\":\"s\",\"view\":\"v\"}");
+    assert_refused(&paired_tool, "{\"view\":\"v\"}", "view", "view goes with sendId only.");
+    assert_string_equal(call->input.refusal.suggestion, "Add sendId, or leave out view.");
+    assert_string_equal(prepared(&paired_tool, "{\"limit\":5}"), "{\"limit\":5}");
+}
+
 /* A default applies only when the chosen operation accepts the argument. */
 static void test_defaults_are_for_those_who_know_them(void **state)
 {
@@ -342,6 +360,7 @@ int main(void)
         TEST(test_choices_are_refused),
         TEST(test_the_choice_follows_from_the_arguments),
         TEST(test_other_names_of_arguments),
+        TEST(test_an_argument_names_its_partner),
         TEST(test_defaults_are_for_those_who_know_them),
         TEST(test_idempotency_keys),
         TEST(test_waiting),

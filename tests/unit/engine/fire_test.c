@@ -143,7 +143,7 @@ static void test_bad_payloads_are_refused(void **state)
 
 /* ---- The contact ---- */
 
-/* */
+/* */
 static void test_a_fire_saves_declared_scalars(void **state)
 {
     (void)state;
