@@ -139,7 +139,7 @@ static void test_leaking_step(void **state)
     assert_non_null(strstr(json_get_text(detail, "description"), "26 % of the runs are lost at the step mail of Welcome"));
 }
 
-/* Steps that were skipped count as well. Test runs, and the visits that have not ended, do not. */
+/* D-122. Steps that were skipped count as well. Test runs, and the visits that have not ended, do not. */
 static void test_skipped_steps(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_silent(void **state)
     find_nothing();
 }
 
-/* A weekend is no silence of an automation that rests on weekends. */
+/* D-122: a weekend is no silence of an automation that rests on weekends. */
 static void test_weekends(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void test_split_winner(void **state)
     assert_string_equal(subject(detail, "name"), "Short mail at half of Welcome");
 }
 
-/* A click counts for seven days, a contact once, and a contact whose seven days are not over not at all. */
+/* D-122: a click counts for seven days, a contact once, and a contact whose seven days are not over not at all. */
 static void test_split_horizon(void **state)
 {
     (void)state;

@@ -342,7 +342,7 @@ static void test_changed_brands(void **unused)
         { INSIGHT_COMPLAINTS, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 30, 1, 1, 1, 0, false } },
         { INSIGHT_LEAKING_STEP, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 0, true } },
         { INSIGHT_SPLIT_WINNER, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1.75, 1, 0, true } },
-        { INSIGHT_CONTRACT_DRIFT, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 0, true } },
+        { INSIGHT_CONTRACT_DRIFT, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 8, 0, true } },
         { INSIGHT_SILENT_AUTOMATION, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7, true } },
     };
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
