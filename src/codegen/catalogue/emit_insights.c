@@ -17,7 +17,7 @@ static void emit_insights_header(const struct catalogue *all, const char *folder
               "    const char *severity; /* critical, warning, opportunity or info */\n"
               "    double critical;      /* critical from this value on; 0: never */\n"
               "    const char *unit;     /* rate, count or days */\n    const char *test;\n    const char *compares;\n"
-              "    double least[2];\n    const char *title;     /* with {subject}, {value}, {baseline} and {sample} */\n"
+              "    double least[2];\n    const char *title;     /* with {subject}, {value}, {baseline}, {sample} and {reason} */\n"
               "    const char *rationale;\n    const char *label;\n    const char *intent;\n    const char *prompt;\n};\n"
               "extern const struct insight_detector insight_detectors[INSIGHT_DETECTOR_COUNT];\n");
     output_close(&out);

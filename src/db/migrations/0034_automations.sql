@@ -105,7 +105,7 @@ create table trigger_payloads (
 );
 
 -- Fires, a partition a month. not_started: [{"automation": id, "reason": text}]. starts: automations whose start failed for a
--- passing reason and is tried again.
+-- passing reason and is tried again. has_findings: the payload did not fit the contract, which let it pass.
 create table trigger_instances (
     brand_id         bigint not null,
     occurred_at      timestamptz not null,
@@ -122,6 +122,7 @@ create table trigger_instances (
     not_started      jsonb not null default '[]',
     rejection_reason text,
     attempts         integer not null default 1,
+    has_findings     boolean not null default false,
     processed_at     timestamptz,
     primary key (brand_id, occurred_at, id)
 ) partition by range (occurred_at);

@@ -43,5 +43,6 @@ void insights_detect(struct arena *arena, const struct insight_data *data, struc
     detect_delivery(arena, data, ret_findings);
     detect_engagement(arena, data, ret_findings);
     detect_list(arena, data, ret_findings);
+    detect_automations(arena, data, ret_findings);
     insights_judge(arena, ret_findings);
 }

@@ -21,3 +21,4 @@ void insights_judge(struct arena *arena, struct insight_findings *findings) NONN
 void detect_delivery(struct arena *arena, const struct insight_data *data, struct insight_findings *findings) NONNULL(1, 2, 3);
 void detect_engagement(struct arena *arena, const struct insight_data *data, struct insight_findings *findings) NONNULL(1, 2, 3);
 void detect_list(struct arena *arena, const struct insight_data *data, struct insight_findings *findings) NONNULL(1, 2, 3);
+void detect_automations(struct arena *arena, const struct insight_data *data, struct insight_findings *findings) NONNULL(1, 2, 3);

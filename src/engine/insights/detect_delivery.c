@@ -137,21 +137,6 @@ static void detect_blocked(struct arena *arena, const struct insight_data *data,
 
 /* ---- Delayed ---- */
 
-/* A count of a few is skewed, which Student's t does not know; the exact test of effective counts does. The larger p counts. */
-static void take_comparison(struct insight_finding *finding, const struct comparison *comparison, struct share one,
-                            struct share other)
-{
-    double exact = fisher_p(effective_share(one, comparison->dispersion), effective_share(other, comparison->dispersion));
-    finding->value = comparison->rate;
-    finding->baseline = comparison->other_rate;
-    finding->interval = comparison->interval;
-    finding->dispersion = comparison->dispersion;
-    finding->p = fmax(comparison->p, exact);
-    finding->sample = one.total;
-    finding->baseline_sample = other.total;
-    finding->is_worth = comparison->rate > comparison->other_rate;
-}
-
 static void detect_put_off(struct arena *arena, const struct insight_data *data, size_t domain, struct insight_findings *findings)
 {
     int64_t week_us = days_before(data, WEEK_DAYS);
@@ -169,7 +154,7 @@ static void detect_put_off(struct arena *arena, const struct insight_data *data,
     if (finding == NULL)
         return;
     struct comparison comparison = quasi_binomial(now, now_count, past, past_count);
-    take_comparison(finding, &comparison, one, sum_up(past, past_count));
+    finding_take_comparison(finding, &comparison, one, sum_up(past, past_count));
     name_sends_of(data, domain, week_us, false, finding);
 }
 
@@ -192,7 +177,7 @@ static void detect_last_send(struct arena *arena, const struct insight_data *dat
     if (finding == NULL)
         return;
     struct comparison comparison = quasi_binomial(&one, 1, shares, used);
-    take_comparison(finding, &comparison, one, sum_up(shares, used));
+    finding_take_comparison(finding, &comparison, one, sum_up(shares, used));
     finding_add_send(finding, last->id);
 }
 

@@ -275,6 +275,7 @@ static void add_best_hour(struct arena *arena, struct hours *hours, struct insig
     if (finding == NULL)
         return;
     finding->subject_kind = "hour";
+    finding->key = ""; /* one finding of the brand, whichever hour it is */
     finding->subject = slot_name(arena, hours->slots[best]);
     finding->p = fmin(1, fmax(slots.p, comparison.p * (double)hours->slot_count));
     finding->dispersion = comparison.dispersion;

@@ -17,6 +17,20 @@ void finding_add_send(struct insight_finding *finding, int64_t send_id)
         finding->sends[finding->send_count++] = send_id;
 }
 
+void finding_take_comparison(struct insight_finding *finding, const struct comparison *comparison, struct share one,
+                             struct share other)
+{
+    double exact = fisher_p(effective_share(one, comparison->dispersion), effective_share(other, comparison->dispersion));
+    finding->value = comparison->rate;
+    finding->baseline = comparison->other_rate;
+    finding->interval = comparison->interval;
+    finding->dispersion = comparison->dispersion;
+    finding->p = fmax(comparison->p, exact);
+    finding->sample = one.total;
+    finding->baseline_sample = other.total;
+    finding->is_worth = comparison->rate > comparison->other_rate;
+}
+
 double insight_least(enum insight_detector_index detector, size_t at)
 {
     return insight_detectors[detector].least[at];

@@ -12,6 +12,11 @@ struct insight_finding *finding_add(struct insight_findings *findings, enum insi
 /* Names a send as evidence; those beyond the bound are left out. */
 void finding_add_send(struct insight_finding *finding, int64_t send_id) NONNULL(1);
 
+/* Takes the comparison of two groups of sends or days, whose sums are `one` and `other`; a rise is worth it. A count of a few is
+ * skewed, which Student's t does not know; the exact test of effective counts does. The larger p counts. */
+void finding_take_comparison(struct insight_finding *finding, const struct comparison *comparison, struct share one,
+                             struct share other) NONNULL(1, 2);
+
 /* The least sample of a detector. */
 double insight_least(enum insight_detector_index detector, size_t at) PURE;
 

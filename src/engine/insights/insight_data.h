@@ -18,8 +18,13 @@ enum {
     INSIGHT_DAYS = 112,       /* 16 weeks */
     INSIGHT_PAST_DAYS = 90,   /* what spikes are compared with */
     INSIGHT_HOURS_OF_WEEK = 168,
-    INSIGHT_FINDINGS_MAX = 256, /* tests of one run */
-    INSIGHT_EVIDENCE_MAX = 20,  /* sends that a finding names */
+    INSIGHT_FINDINGS_MAX = 384,   /* tests of one run */
+    INSIGHT_EVIDENCE_MAX = 20,    /* sends that a finding names */
+    INSIGHT_AUTOMATIONS_MAX = 20, /* published ones with most runs */
+    INSIGHT_STEPS_MAX = 100,      /* steps that lost runs, those that lost most in the last week */
+    INSIGHT_SPLITS_MAX = 10,      /* the youngest ones */
+    INSIGHT_TRIGGERS_MAX = 20,    /* those that had an event last */
+    INSIGHT_LOOKS = 4,            /* sizes at which the ways of a split are compared: 500, 1,000, 2,000, 4,000 */
 };
 
 struct insight_send {
@@ -64,6 +69,38 @@ struct insight_allowance {
     size_t day_count;
 };
 
+/* An automation that is published. */
+struct insight_automation {
+    int64_t id;
+    const char *name;
+    int64_t changed_us;
+    bool listens;                    /* an event starts it, and it is not paused */
+    double begun[INSIGHT_PAST_DAYS]; /* runs by the days (UTC) before today; 0 is today */
+};
+
+/* A step of a published automation, by periods of 24 hours before now: runs that failed or were skipped of those that left it. */
+struct insight_step {
+    const struct insight_automation *automation;
+    const char *node_id;
+    const char *reason; /* of most of those that were lost in the last week; NULL: none */
+    struct share days[INSIGHT_PAST_DAYS];
+};
+
+/* A split by share, in the published version of an automation. */
+struct insight_split {
+    const struct insight_automation *automation;
+    const char *node_id;
+    const char *labels[2];               /* left, right */
+    struct share ways[2][INSIGHT_LOOKS]; /* contacts that clicked within 7 days: the first 500 of a way, the next 500, and so on */
+};
+
+/* A trigger, by periods of 24 hours before now: events that were rejected or did not fit the contract. */
+struct insight_trigger {
+    int64_t id;
+    const char *title;
+    struct share days[INSIGHT_PAST_DAYS];
+};
+
 struct insight_data {
     int64_t now_us;
     struct insight_send *sends; /* by time, the oldest first */
@@ -79,14 +116,25 @@ struct insight_data {
     const struct insight_domain *sending_domains; /* that have sent mail */
     size_t sending_domain_count;
     struct insight_allowance allowance;
+    struct insight_automation *automations;
+    size_t automation_count;
+    struct insight_step *steps;
+    size_t step_count;
+    struct insight_split *splits;
+    size_t split_count;
+    struct insight_trigger *triggers;
+    size_t trigger_count;
 };
 
 /* The result of one test. */
 struct insight_finding {
     enum insight_detector_index detector;
-    const char *subject_kind; /* brand, receivingDomain, source, hour, domain */
+    const char *subject_kind; /* brand, receivingDomain, source, hour, domain, automation, step, trigger */
     const char *subject;      /* what it is about, for people; "" for the brand */
-    int64_t subject_id;       /* of a domain; else 0 */
+    const char *key;          /* tells subjects of the same name apart; NULL: the subject does */
+    int64_t subject_id;       /* of a domain, an automation or a trigger, and of the automation of a step; else 0 */
+    const char *node_id;      /* of a step; else NULL */
+    const char *reason;       /* for the text {reason}; NULL: none */
     double value, baseline;
     struct interval interval; /* of the difference value - baseline; of the value where the baseline is a constant */
     double sample, baseline_sample;

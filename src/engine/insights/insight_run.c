@@ -58,8 +58,7 @@ static void put_column(const struct work *work, const struct insight_finding *fi
 {
     const struct insight_detector *detector = &insight_detectors[finding->detector];
     columns->detectors[at] = detector->id;
-    /* The best hour is one finding of the brand, whichever hour it is. */
-    columns->subjects[at] = finding->detector == INSIGHT_BEST_HOUR ? "" : finding->subject;
+    columns->subjects[at] = finding->key != NULL ? finding->key : finding->subject;
     columns->kinds[at] = detector->kind;
     columns->severities[at] = insight_severity(finding);
     columns->descriptions[at] = insight_text(work->arena, finding, detector->title);

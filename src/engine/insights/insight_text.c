@@ -39,6 +39,7 @@ static const char *placeholder_text(struct arena *arena, const struct insight_fi
         { "{value}", figure_text(arena, finding, finding->value) },
         { "{baseline}", figure_text(arena, finding, finding->baseline) },
         { "{sample}", arena_printf(arena, "%.0f", finding->sample) },
+        { "{reason}", finding->reason != NULL ? finding->reason : "no reason was recorded" },
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         *ret_size = strlen(known[i].name);
@@ -110,6 +111,22 @@ static void write_evidence(const struct work *work, const struct insight_finding
     json_object_end(json);
 }
 
+static void write_subject_id(const struct work *work, const struct insight_finding *finding, struct json_writer *json)
+{
+    static const struct {
+        const char *subject_kind, *name;
+        enum id_kind kind;
+    } ids[] = {
+        { "domain", "domainId", ID_DOMAIN },
+        { "automation", "automationId", ID_AUTOMATION },
+        { "step", "automationId", ID_AUTOMATION },
+        { "trigger", "triggerEventId", ID_TRIGGER },
+    };
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (strcmp(finding->subject_kind, ids[i].subject_kind) == 0)
+            json_member_id(json, work, ids[i].name, ids[i].kind, finding->subject_id);
+}
+
 static void write_subject(const struct work *work, const struct insight_finding *finding, struct json_writer *json)
 {
     json_key(json, "subject");
@@ -118,7 +135,8 @@ static void write_subject(const struct work *work, const struct insight_finding 
     if (finding->subject[0] != '\0')
         json_member_text(json, "name", finding->subject);
     if (finding->subject_id != 0)
-        json_member_id(json, work, "domainId", ID_DOMAIN, finding->subject_id);
+        write_subject_id(work, finding, json);
+    json_member_text_if(json, "nodeId", finding->node_id);
     json_object_end(json);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/insights/load.h"
 
 #include "base/clock.h"
+#include "engine/insights/load_automations.h"
 #include "engine/insights/load_cells.h"
 #include "engine/ledger/plans.h"
 #include "sql/insight_data.h"
@@ -184,5 +185,5 @@ bool insight_data_load(const struct work *work, struct insight_data *ret_data, s
     *ret_data = (struct insight_data){ .now_us = work->now_us };
     return load_sends(work, ret_data, err) && insight_cells_load(work, ret_data, err) && load_refusals(work, ret_data, err) &&
            load_frequencies(work, ret_data, err) && load_dormant(work, ret_data, err) && load_domains(work, ret_data, err) &&
-           load_allowance(work, ret_data, err);
+           load_allowance(work, ret_data, err) && insight_automations_load(work, ret_data, err);
 }

@@ -248,6 +248,7 @@ static bool record_fire(const struct firing *firing, struct error *err)
         .matched = matched_automations(firing),
         .runs = firing->run_ids,
         .not_started = not_started_json(firing),
+        .has_findings = firing->payload.warning_count > 0,
         .now = work->now_us,
     };
     struct fire_event_params event = {

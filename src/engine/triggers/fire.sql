@@ -39,10 +39,11 @@ select a.id, r.started_at
 
 -- Records a fire.
 -- name: fire_record :exec
--- params: brand_id bigint, id bigint, trigger_id bigint, source text, provider text null, contact_id bigint, email_key text, matched bigint[], runs bigint[], not_started jsonb, now timestamptz
+-- params: brand_id bigint, id bigint, trigger_id bigint, source text, provider text null, contact_id bigint, email_key text, matched bigint[], runs bigint[], not_started jsonb, has_findings boolean, now timestamptz
 insert into trigger_instances (brand_id, occurred_at, id, trigger_id, source, provider, state, contact_id, email_key, matched, runs,
-                               not_started, processed_at)
-values (:brand_id, :now, :id, :trigger_id, :source, :provider, 'fired', :contact_id, :email_key, :matched, :runs, :not_started, :now);
+                               not_started, has_findings, processed_at)
+values (:brand_id, :now, :id, :trigger_id, :source, :provider, 'fired', :contact_id, :email_key, :matched, :runs, :not_started,
+        :has_findings, :now);
 
 -- Appends the event of a fire.
 -- name: fire_event :exec

@@ -161,6 +161,11 @@ static void test_a_fire_saves_declared_scalars(void **state)
     assert_int_equal(result.run_ids.count, 1);
     assert_int_equal(result.warning_count, 2);
     assert_string_equal(result.warnings[0].code, "unexpected_key");
+    /* D-122: the instance remembers that the payload did not fit. A key that the contact does not keep is no finding. */
+    assert_int_equal(number_of("select count(*) from trigger_instances where has_findings"), 1);
+    fire("{\"email\":\"ada@example.com\",\"order\":{\"id\":7}}");
+    assert_int_equal(number_of("select count(*) from trigger_instances where has_findings"), 1);
+    assert_int_equal(number_of("select count(*) from trigger_instances where not has_findings"), 1);
     assert_string_equal(result.warnings[1].code, "FIELD_NAME_NORMALIZED");
     assert_string_equal(result.warnings[1].field, "first_name");
 }

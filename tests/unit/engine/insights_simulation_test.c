@@ -23,6 +23,10 @@ enum {
     CONTACTS = 1500, /* of each frequency */
     SOURCES = 4,
     SOURCE_MAILS = 4000,
+    AUTOMATIONS = 3,
+    STEPS = 6, /* of all automations */
+    SPLITS = 2,
+    TRIGGERS = 3,
 };
 
 /* ---- Random numbers ---- */
@@ -91,9 +95,14 @@ struct change {
     double hour_clicks;       /* in the second hour */
     double source_bounces;    /* of the second source */
     double complaints;        /* at the first domain */
+    double lost;              /* of the runs at the second step in the last 7 days */
+    double way_clicks;        /* on the right way of the second split */
+    double drift;             /* of the events of the second trigger in the last 7 days */
+    int silent_days;          /* of the second automation */
+    bool has_automations;
 };
 
-static const struct change no_change = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const struct change no_change = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, true };
 
 struct brand {
     struct insight_data data;
@@ -101,6 +110,10 @@ struct brand {
     struct insight_cell cells[SENDS * DOMAINS];
     struct insight_source sources[SOURCES];
     const char *domains[DOMAINS];
+    struct insight_automation automations[AUTOMATIONS];
+    struct insight_step steps[STEPS];
+    struct insight_split splits[SPLITS];
+    struct insight_trigger triggers[TRIGGERS];
     struct insight_findings findings;
 };
 
@@ -176,6 +189,65 @@ static void make_frequency(struct insight_frequency *group, size_t at, double ra
     }
 }
 
+/* The first automation rests on weekends, and the days of the second one vary four times as much as those of a Poisson process. */
+static void make_automation(struct brand *brand, size_t at, int silent_days)
+{
+    static const double runs_of_day[AUTOMATIONS] = { 30, 12, 0.6 };
+    struct insight_automation *automation = &brand->automations[at];
+    *automation = (struct insight_automation){ .id = (int64_t)at + 1, .name = "Welcome", .listens = true };
+    for (size_t age = silent_days > 0 ? (size_t)silent_days + 1 : 0; age < INSIGHT_PAST_DAYS; age++) {
+        bool rests = at == 0 && (20000 - age) % 7 < 2;
+        double rate = runs_of_day[at] * (at == 1 ? gamma_of(4) / 4 : 1);
+        automation->begun[age] = rests ? 0 : binomial(10000, rate / 10000);
+    }
+}
+
+/* Shares of days whose rates vary. */
+static void make_days(struct share *days, double size, double rate, double factor)
+{
+    for (size_t age = 0; age < INSIGHT_PAST_DAYS; age++) {
+        double total = 5 + floor(uniform() * (size - 5));
+        days[age] = (struct share){ binomial(total, fmin(0.9, rate_about(rate, 0.01) * (age < 7 ? factor : 1))), total };
+    }
+}
+
+static void make_split(struct brand *brand, size_t at, double factor)
+{
+    struct insight_split *split = &brand->splits[at];
+    *split = (struct insight_split){ .automation = &brand->automations[at], .node_id = "half", .labels = { "left", "right" } };
+    for (size_t way = 0; way < 2; way++) {
+        for (size_t look = 0; look < INSIGHT_LOOKS; look++) {
+            double total = look == 0 ? 500 : 500 * (double)(1 << (look - 1));
+            split->ways[way][look] = (struct share){ binomial(total, 0.04 * (way == 1 ? factor : 1)), total };
+        }
+    }
+}
+
+static void make_automations(struct brand *brand, const struct change *change)
+{
+    brand->data.automations = brand->automations;
+    brand->data.automation_count = AUTOMATIONS;
+    brand->data.steps = brand->steps;
+    brand->data.step_count = STEPS;
+    brand->data.splits = brand->splits;
+    brand->data.split_count = SPLITS;
+    brand->data.triggers = brand->triggers;
+    brand->data.trigger_count = TRIGGERS;
+    static const char *const nodes[STEPS] = { "a", "b", "c", "d", "e", "f" };
+    for (size_t i = 0; i < AUTOMATIONS; i++)
+        make_automation(brand, i, i == 1 ? change->silent_days : 0);
+    for (size_t i = 0; i < STEPS; i++) {
+        brand->steps[i] = (struct insight_step){ .automation = &brand->automations[i / 2], .node_id = nodes[i] };
+        make_days(brand->steps[i].days, 100, 0.02, i == 1 ? change->lost : 1);
+    }
+    for (size_t i = 0; i < SPLITS; i++)
+        make_split(brand, i, i == 1 ? change->way_clicks : 1);
+    for (size_t i = 0; i < TRIGGERS; i++) {
+        brand->triggers[i] = (struct insight_trigger){ .id = (int64_t)i + 1, .title = "Signed up" };
+        make_days(brand->triggers[i].days, 100, 0.02, i == 1 ? change->drift : 1);
+    }
+}
+
 static void make_brand(struct brand *brand, const struct change *change)
 {
     static const char *const names[DOMAINS] = { "one.example", "two.example", "three.example", "four.example", "" };
@@ -202,6 +274,8 @@ static void make_brand(struct brand *brand, const struct change *change)
                                                      binomial(SOURCE_MAILS, 0.01 * (i == 1 ? change->source_bounces : 1)) };
     for (size_t i = 0; i < 3; i++)
         make_frequency(&brand->data.frequency[i], i, 0.03 * pow(change->frequent_clicks, (double)i / 2));
+    if (change->has_automations)
+        make_automations(brand, change);
 }
 
 static bool has_finding(const struct brand *brand, int detector)
@@ -256,11 +330,20 @@ static void test_changed_brands(void **unused)
         enum insight_detector_index detector;
         struct change change;
     } changes[] = {
-        { INSIGHT_BOUNCE_SPIKE, { 5, 1, 1, 1, 1, 1, 1, 1, 1, 1 } }, { INSIGHT_UNSUBSCRIBE_SPIKE, { 1, 5, 1, 1, 1, 1, 1, 1, 1, 1 } },
-        { INSIGHT_BLOCKED, { 1, 1, 12, 1, 1, 1, 1, 1, 1, 1 } },     { INSIGHT_PUT_OFF, { 1, 1, 1, 10, 1, 1, 1, 1, 1, 1 } },
-        { INSIGHT_OPENS_FALL, { 1, 1, 1, 1, 0.5, 1, 1, 1, 1, 1 } }, { INSIGHT_CLICKS_TREND, { 1, 1, 1, 1, 1, 0.6, 1, 1, 1, 1 } },
-        { INSIGHT_FATIGUE, { 1, 1, 1, 1, 1, 1, 0.2, 1, 1, 1 } },    { INSIGHT_BEST_HOUR, { 1, 1, 1, 1, 1, 1, 1, 2, 1, 1 } },
-        { INSIGHT_POOR_SOURCE, { 1, 1, 1, 1, 1, 1, 1, 1, 4, 1 } },  { INSIGHT_COMPLAINTS, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 30 } },
+        { INSIGHT_BOUNCE_SPIKE, { 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_UNSUBSCRIBE_SPIKE, { 1, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_BLOCKED, { 1, 1, 12, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_PUT_OFF, { 1, 1, 1, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_OPENS_FALL, { 1, 1, 1, 1, 0.5, 1, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_CLICKS_TREND, { 1, 1, 1, 1, 1, 0.6, 1, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_FATIGUE, { 1, 1, 1, 1, 1, 1, 0.2, 1, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_BEST_HOUR, { 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_POOR_SOURCE, { 1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 0, false } },
+        { INSIGHT_COMPLAINTS, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 30, 1, 1, 1, 0, false } },
+        { INSIGHT_LEAKING_STEP, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 0, true } },
+        { INSIGHT_SPLIT_WINNER, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1.75, 1, 0, true } },
+        { INSIGHT_CONTRACT_DRIFT, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 8, 0, true } },
+        { INSIGHT_SILENT_AUTOMATION, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7, true } },
     };
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
         int found = count_found(CHANGED_BRANDS, 100 + i, &changes[i].change, (int)changes[i].detector);
