@@ -79,6 +79,7 @@ step html-fuzz env THIRD_PARTY_INSTALL=build/third_party bash -c '. tests/node22
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step ledger env POSTHORN_LEDGER_SEEDS=500 build/debug/engine_ledger_property_test
+step launch-kills env POSTHORN_LAUNCH_KILLS=20 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/automations/launch.test.mjs'
 step fault-table bash tests/faults.sh
 step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'
