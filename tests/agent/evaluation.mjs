@@ -160,6 +160,7 @@ class JobRun {
     const place = await seeded(this.places, this.job, LENSES[0]);
     const messagesBefore = place.messages().length;
     const checksums = async () => [await this.place.ownChecksum(), await place.ownChecksum()];
+    for (const one of [this.place, place]) await one.untilAtRest();
     const before = await checksums();
     await playForeignIds(place, LENSES[0], this.golden.calls);
     assert.deepEqual(await checksums(), before, 'a refused call changes nothing');

@@ -150,6 +150,17 @@ class Place {
     return this.#checksum(await this.brandKey());
   }
 
+  /**
+   * Waits until nothing of the brand's automations is due and each of their messages has a result. From then on rows change by calls
+   * alone.
+   */
+  async untilAtRest() {
+    const due = 'select 1 from automation_runs where brand_id = $BRAND and not is_held and due_at <= now()';
+    const unsettled = `select 1 from automation_sends m where brand_id = $BRAND and not exists
+      (select 1 from send_results r where r.brand_id = m.brand_id and r.send_id = m.carrier_id and r.ordinal = m.ordinal)`;
+    await until('automations are at rest', async () => (await this.sql(`select not exists (${due}) and not exists (${unsettled})`)) === 't');
+  }
+
   /** Of all rows of a brand, in any order. */
   async #checksum(brandKey) {
     const tables = await this.places.tables();

@@ -67,6 +67,7 @@ export class Sweeper extends Assistant {
   async #spoil({ name, inputSchema, annotations }, args) {
     this.#seen.add(JSON.stringify([name, args]));
     this.#isSpoiling = true;
+    await this.place.untilAtRest();
     const before = await this.place.ownChecksum();
     for (const [argument, value] of Object.entries(args)) {
       for (const { value: wrong, mayHeal } of spoilt(inputSchema.properties[argument], value, this.foreign)) {
