@@ -14,7 +14,7 @@ import { Lost } from './lost.mjs';
 
 /** The refusals of any call that no size may bring: the service failed, or said that it has no room for one call alone. */
 const FAILURES = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED'];
-const ASKED_MAX = 5;
+const ASKED_MAX = 40; // a busy machine is slow, and 40 waits are half an hour
 const STILL_RUNNING = /job is still running/;
 const OPENAPI = JSON.parse(readFileSync(join(dirname(BINARY), 'generated/catalogue/openapi.json'), 'utf8'));
 
