@@ -141,6 +141,12 @@ function medians(results) {
   return Object.fromEntries(Object.keys(results[0]).map((key) => [key, median(results.map((result) => result[key]))]));
 }
 
+// The value that `share` of the values do not exceed.
+export function percentile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+}
+
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -207,12 +213,13 @@ export async function serveBare({ pool, reply, database }) {
 
 // ---- The sink ----
 
-// A mail server that accepts and counts every message. It is faster than the senders, so it does not limit their rates.
+// A mail server that accepts and counts every message. It is faster than the senders, so it does not limit their rates. A `record` is
+// a file that gets a line for each message (tests/sink/record.c).
 export class Sink {
-  static async start() {
+  static async start({ record } = {}) {
     const binary = path.join(path.dirname(posthorn.binary), 'posthorn-sink');
     if (!existsSync(binary)) throw new Error(`there is no ${path.relative(root, binary)}; build it beside the release binary`);
-    const child = spawn(binary, ['--count-only', '--port', '0'], { env: environment, stdio: ['pipe', 'pipe', log] });
+    const child = spawn(binary, [...(record ? ['--record', record] : ['--count-only']), '--port', '0'], { env: environment, stdio: ['pipe', 'pipe', log] });
     const sink = new Sink(child);
     ({ port: sink.port } = JSON.parse(await sink.#line()));
     return sink;
