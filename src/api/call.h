@@ -106,6 +106,7 @@ struct reply {
     const char *note;            /* for an assistant: the member `note` of the result, which ends with note_advice */
     enum error_code note_advice; /* the code whose suggestion it is */
     int64_t job_id;              /* a job was enqueued: OP_JOB waits for it, others wake the workers */
+    bool starts_runs;            /* runs of automations were started: the steppers are notified once this call is committed */
 
     /* For operations that wait: the observed work has not ended; its progress. */
     bool goes_on;

@@ -23,15 +23,18 @@ const CLOSED_PORT = 'smtp://127.0.0.1:1?tls=none'; // nothing listens on that po
 const execute = promisify(execFile);
 
 export class Campaign {
-  // Without `sends` there is no relay, so that nothing runs beside the expansion.
-  static async prepare({ recipients, isSigned = false, sends = true }) {
-    const sink = sends ? await Sink.start() : undefined;
+  // Without `sends` there is no relay, so that nothing runs beside the expansion. `record` is a file for the messages of the sink.
+  static async prepare({ recipients, isSigned = false, sends = true, record }) {
+    const sink = sends ? await Sink.start({ record }) : undefined;
     const relay = sends ? `smtp://127.0.0.1:${sink.port}?tls=none&connections=${CONNECTIONS}` : CLOSED_PORT;
     const settings = { POSTHORN_RELAY: relay, POSTHORN_DKIM: isSigned ? 'on' : 'off' };
     const campaign = new Campaign(new DataFolder(settings), sink, recipients);
     await campaign.#fill();
     return campaign;
   }
+
+  subject = SUBJECT;
+  sender = `letter@${DOMAIN}`;
 
   constructor(folder, sink, recipients) {
     this.folder = folder;
@@ -73,8 +76,8 @@ export class Campaign {
   }
 
   async start() {
-    const from = { email: `letter@${DOMAIN}` };
-    const request = { emailId: this.emailId, domainId: this.domainId, audienceId: 'all', subject: SUBJECT, from };
+    const { emailId, domainId, subject } = this;
+    const request = { emailId, domainId, audienceId: 'all', subject, from: { email: this.sender } };
     const { sendId } = await this.folder.command('call', 'send_email', JSON.stringify(request));
     return sendId;
   }
@@ -124,7 +127,7 @@ export class Campaign {
     const csv = path.join(this.folder.parent, 'recipients.csv');
     await writeRecipients(csv, this.recipients);
     await this.folder.command('call', 'import_contacts_csv', JSON.stringify({ path: csv }), '--import-root', this.folder.parent);
-    ({ emailId: this.emailId } = await this.folder.command('call', 'import_email', JSON.stringify(campaignEmail())));
+    ({ emailId: this.emailId, emailVersionId: this.emailVersionId } = await this.folder.command('call', 'import_email', JSON.stringify(campaignEmail())));
     await this.folder.command('admin', 'domain', 'create', DOMAIN);
     ({ domainId: this.domainId } = await this.folder.command('admin', 'domain', 'verify', DOMAIN, '--trust'));
     ({ database: { url: this.url } } = await this.folder.command('doctor'));

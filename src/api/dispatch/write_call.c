@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "base/json_read.h"
+#include "engine/runs/start.h"
 
 #include <string.h>
 
@@ -44,6 +45,13 @@ void dispatch_wake_workers(struct db_conn *conn)
 {
     struct error ignored = { .code = ERR_NONE };
     if (!db_script(conn, "notify posthorn_work", &ignored))
+        return;
+}
+
+static void wake_steppers(const struct work *work)
+{
+    struct error ignored = { .code = ERR_NONE };
+    if (!runs_notify(work, &ignored))
         return;
 }
 
@@ -120,6 +128,8 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
         return false;
     if (call->reply.job_id != 0)
         dispatch_wake_workers(ctx->work.conn);
+    if (call->reply.starts_runs)
+        wake_steppers(&ctx->work);
     if (call->reply.changes_credentials)
         auth_forget(api->auth);
     return true;

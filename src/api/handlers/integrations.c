@@ -26,6 +26,7 @@ bool op_integrations_receive(struct op_context *ctx, const struct integrations_r
     ctx->work.brand_id = delivery.brand_id;
     if (!integration_delivery_apply(&ctx->work, &delivery, &outcome, &instance_id, err))
         return false;
+    reply->starts_runs = outcome == INTEGRATION_FIRED;
     op_context_subject(ctx, args->connection);
     json_object_begin(&reply->json);
     json_member_text(&reply->json, "outcome", integration_outcome_name(outcome));

@@ -20,6 +20,7 @@ bool op_triggers_fire(struct op_context *ctx, const struct triggers_fire_args *a
     op_context_subject(ctx, args->trigger_event_id);
     op_context_subject(ctx, work_id(work, ID_INSTANCE, result.instance_id));
     op_context_subject(ctx, work_id(work, ID_CONTACT, result.contact_id));
+    reply->starts_runs = result.run_ids.count > 0;
     fire_write(work, &result, &reply->json);
     return true;
 }

@@ -45,17 +45,25 @@ update automation_runs
    set due_at = :now
  where brand_id = :brand_id and waits_trigger = :trigger_id and email_key = :email_key and status = 'running' and due_at is distinct from :now;
 
--- Wakes the runs that wait for the result of these messages, or for engagement with them.
+-- Wakes the runs that wait for the result of these messages, or for engagement with them. They are locked in the order of their ids. No
+-- step is a join, so the plan does not depend on table statistics: a join reads all runs for each message when there are none.
 -- name: run_wake_by_messages :exec
 -- params: brand_id bigint, message_ids bigint[], now timestamptz
-update automation_runs r
+with waiting as materialized (
+    select w.id
+      from unnest(:message_ids::bigint[]) as m (id)
+     cross join lateral (select r.id from automation_runs r where r.brand_id = :brand_id and r.waits_message = m.id limit 1) w
+), woken as materialized (
+    select r.id
+      from automation_runs r
+     where r.brand_id = :brand_id and r.id = any (array(select id from waiting)) and r.waits_message = any (:message_ids::bigint[])
+       and r.status = 'running'
+     order by r.id
+       for no key update
+)
+update automation_runs
    set due_at = :now
-  from (select w.id
-          from automation_runs w
-         where w.brand_id = :brand_id and w.waits_message = any (:message_ids::bigint[]) and w.status = 'running'
-         order by w.id
-           for no key update) w
- where r.brand_id = :brand_id and r.id = w.id;
+ where brand_id = :brand_id and id = any (array(select id from woken));
 
 -- As run_lock_address, for messages (step_lock_messages). Sixteen messages in a row share a lock: a server has room for a few thousand
 -- locks, and a batch has hundreds of messages.

@@ -76,18 +76,14 @@ bool runs_start(const struct work *work, const struct run_start *starts, size_t 
     if (count > RUN_STARTS_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "Too many runs start at once.");
     struct run_starts_params params = params_of(work, starts, count);
-    struct run_notify_brand_params notify = { .brand_id = work->brand_id };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t started = db_batch_add(batch, &run_starts_statement, &params);
-    db_batch_add(batch, &run_notify_brand_statement, &notify);
-    if (!db_batch_run(batch, err))
+    struct run_starts_row *ids;
+    size_t id_count;
+    if (!sql_run_starts(work->conn, work->arena, &params, &ids, &id_count, err))
         return false;
-    const struct db_rows *rows = db_batch_rows(batch, started);
-    const struct run_starts_row *ids = rows->rows;
-    int64_t *items = arena_array(work->arena, rows->count, sizeof(*items));
-    for (size_t i = 0; i < rows->count; i++)
+    int64_t *items = arena_array(work->arena, id_count, sizeof(*items));
+    for (size_t i = 0; i < id_count; i++)
         items[i] = ids[i].id;
-    *ret_ids = (struct int_list){ items, rows->count };
+    *ret_ids = (struct int_list){ items, id_count };
     return true;
 }
 

@@ -24,10 +24,9 @@ struct run_start {
     const char *email_key;
 };
 
-/* Inserts the runs, writes their events, and wakes the steppers when the transaction commits. The ids are in the order of the
- * starts (at most RUN_STARTS_MAX). A run is counted as started with its first step, so that fires of one automation do not wait for
- * each other. The caller counts the recipients of a launch in audience_runs.open_runs, also those whose runs start later. One round
- * trip. */
+/* Inserts the runs and writes their events. The ids are in the order of the starts (at most RUN_STARTS_MAX). A run is counted as
+ * started with its first step, so that fires of one automation do not wait for each other. The caller counts the recipients of a
+ * launch in audience_runs.open_runs, also those whose runs start later, and notifies the steppers (runs_notify). One round trip. */
 MUST_CHECK bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids,
                            struct error *err) NONNULL(1, 2, 4, 5);
 
@@ -40,5 +39,7 @@ MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, 
  * of the engagement may be written before or after this call. */
 MUST_CHECK bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err) NONNULL(1, 3);
 
-/* Notifies the steppers behind the commit (channel posthorn_step). */
+/* Notifies the steppers (channel posthorn_step): behind the commit when a transaction is open, else at once. PostgreSQL lets one
+ * transaction with a notification commit at a time, so many short ones notify after their commit. A lost notification costs a
+ * second: the steppers look themselves. */
 MUST_CHECK bool runs_notify(const struct work *work, struct error *err) NONNULL(1, 2);

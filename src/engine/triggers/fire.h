@@ -46,7 +46,8 @@ struct fire_result {
 
 /* Fires a trigger in the open transaction of the work. The caller commits, so all runs of a fire start together or none does.
  * Errors: TRIGGER_EVENT_NOT_FOUND, INVALID_PAYLOAD (with all findings in details), NO_PUBLISHED_AUTOMATION. Nothing is written
- * then. An event of an integration needs no published automation: its contact is saved and the fire is recorded. */
+ * then. An event of an integration needs no published automation: its contact is saved and the fire is recorded. The caller
+ * notifies the steppers of the runs (runs_notify). */
 MUST_CHECK bool trigger_fire(const struct work *work, const struct fire_request *request, struct fire_result *ret_result,
                              struct error *err) NONNULL(1, 2, 3, 4);
 

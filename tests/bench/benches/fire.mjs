@@ -92,8 +92,8 @@ class Server {
       `insert into bench.events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, trigger_instance_id) values (1, now(), 'trigger', 'fired', ${email}, ${email}, :n);`,
       `insert into bench.audit_log (occurred_at, organization_id, brand_id, door, request_id, operation, subjects) values (now(), 1, 1, 'rest', :n::text, 'triggers.fire', '{a,b,c}');`,
       `update bench.idempotency_keys set status = 202, body = repeat('x', 200) where organization_id = 1 and key_hash = decode(md5(:n::text), 'hex');`,
-      `notify posthorn_bench;`,
       'commit;',
+      `notify posthorn_bench;`,
     ].join('\n'));
   }
 

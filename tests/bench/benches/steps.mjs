@@ -3,7 +3,8 @@
 // snapshot from before, so that no dead row or index entry can be removed. The peer is graphile-worker with ten jobs at a time, which does
 // the same steps for the same people (peers/graphile_steps.mjs). Nothing delivers meanwhile.
 //
-// BENCH_RUNS   due runs of a batch measurement (100,000); one in twenty is stepped alone
+// BENCH_RUNS    due runs of a batch measurement (100,000)
+// BENCH_ALONE   runs that are stepped alone, and jobs of the peer: their rates are compared (2,000)
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import { kill } from '../../lib/processes.mjs';
 import { ROUNDS, drivePeer, interleaved, runToEnd, sizedBy } from '../programs.mjs';
 
 const RUNS = sizedBy('BENCH_RUNS', 100_000, 2_000);
-const ALONE = RUNS / 20;
+const ALONE = sizedBy('BENCH_ALONE', 2_000, 100);
 const BATCH = 500;
 const PEER_JOBS = 10;
 const DRIVER = join(BINARY, '../step_time');

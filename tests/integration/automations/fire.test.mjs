@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { SqlSession, databaseUrl, sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const run = promisify(execFile);
 const MARKER = 'marker-7f3a91';
@@ -89,6 +90,15 @@ describe('fires', { timeout: 300_000 }, () => {
     assert.equal(new Set(answers.map(({ body }) => body.automationRunIds.join())).size, 1);
     assert.equal(answers.filter(({ body }) => body.status === 'replayed').length, 19);
     assert.equal(await value("select count(*) from automation_runs where email_key = 'bob@example.com'"), '1');
+  });
+
+  test('the steppers are notified of a fire that starts a run (R-318)', async () => {
+    const { triggerEventId: trigger } = await listeningTrigger('Notified');
+    const listener = await SqlSession.open(installation);
+    await listener.rows('listen posthorn_step');
+    await fire(trigger, { email: 'eve@example.com' });
+    await until('the notification has come', async () => (await listener.rows('select 1')).some((line) => line.includes('posthorn_step')));
+    await listener.close();
   });
 
   test('a server that is killed in a fire leaves all of it or nothing, and a repetition completes it', async () => {

@@ -76,7 +76,7 @@ static void test_runs_of_a_paused_automation_are_held_and_keep_no_runner(void **
     assert_true(open);
 }
 
-static void test_only_waiting_runs_of_the_address_and_the_trigger_are_woken(void **state)
+static void test_only_waiting_runs_of_the_address_and_the_trigger_are_woken(void **state) /* D-107 */
 {
     (void)state;
     struct error err = { .code = ERR_NONE };
