@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { processTreeOf } from './process_tree.mjs';
+import { isRunning, processTreeOf } from './process_tree.mjs';
 import { campaignEmail, recipient } from './campaign_email.mjs';
 import { DataFolder, Sink, environment, posthorn } from './programs.mjs';
 
@@ -20,16 +20,21 @@ const COMMAND_WAIT_MS = 180_000;
 const CAMPAIGN_WAIT_MS = 300_000;
 const LOOK_EVERY_MS = 50;
 const CLOSED_PORT = 'smtp://127.0.0.1:1?tls=none'; // nothing listens on that port
+const PUBLIC_URL = 'https://mail.bench.example';
+const TICKS_PER_S = 100; // of /proc/PID/stat, proc(5)
 const execute = promisify(execFile);
 
 export class Campaign {
   // Without `sends` there is no relay, so that nothing runs beside the expansion. `record` is a file for the messages of the sink.
-  static async prepare({ recipients, isSigned = false, sends = true, record }) {
+  // With `isTracked`, links and opens are tracked and each message has a return path of its own.
+  static async prepare({ recipients, isSigned = false, sends = true, isTracked = false, record }) {
     const sink = sends ? await Sink.start({ record }) : undefined;
     const relay = sends ? `smtp://127.0.0.1:${sink.port}?tls=none&connections=${CONNECTIONS}` : CLOSED_PORT;
     const settings = { POSTHORN_RELAY: relay, POSTHORN_DKIM: isSigned ? 'on' : 'off' };
+    if (isTracked) settings.POSTHORN_PUBLIC_URL = PUBLIC_URL;
     const campaign = new Campaign(new DataFolder(settings), sink, recipients);
     await campaign.#fill();
+    if (isTracked) await campaign.psql(`update domains set published = published || array['MX bounce.${DOMAIN}', 'TXT bounce.${DOMAIN}'] where name = '${DOMAIN}'`);
     return campaign;
   }
 
@@ -49,6 +54,11 @@ export class Campaign {
   // The processes of the database.
   get postgres() {
     return processTreeOf(this.folder.path).filter(({ name }) => name === 'postgres').map(({ pid }) => pid);
+  }
+
+  // The processor seconds so far of the process that sends, and of the database.
+  processorSeconds() {
+    return { runner: processorSeconds(this.runner), postgres: this.postgres.reduce((sum, pid) => sum + processorSeconds(pid), 0) };
   }
 
   psql(...commands) {
@@ -169,6 +179,12 @@ export class Campaign {
   get #psqlEnvironment() {
     return { ...environment, PGOPTIONS: '-c search_path=posthorn -c client_min_messages=warning' };
   }
+}
+
+export function processorSeconds(pid) {
+  if (!isRunning(pid)) return 0; // such as a process of autovacuum
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
 }
 
 // Resets the peak memory that Linux records for a process (proc(5), clear_refs).

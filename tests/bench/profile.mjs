@@ -2,19 +2,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 
-import { Campaign } from './campaign.mjs';
-import { isRunning } from './process_tree.mjs';
+import { Campaign, processorSeconds } from './campaign.mjs';
 import { cleanUp, runToEnd } from './programs.mjs';
 
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000);
 const SAMPLES_PER_S = 499;
 const STACK_BYTES = 8192;
-const TICKS_PER_S = 100; // of /proc/PID/stat, proc(5)
 
 // A sample belongs to the first part whose pattern matches one of its functions. OpenSSL's assembler keeps
 // no record of its callers, so every function of OpenSSL that is not called for a hash counts as a signature.
@@ -87,13 +84,7 @@ function table(head, rows) {
 // ---- Processes ----
 
 function processorTimes(campaign) {
-  const seconds = (pid) => {
-    if (!isRunning(pid)) return 0; // such as a process of autovacuum
-    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
-  };
-  const sum = (pids) => pids.reduce((total, pid) => total + seconds(pid), 0);
-  return { runner: seconds(campaign.runner), postgres: sum(campaign.postgres), sink: seconds(campaign.sink.child.pid) };
+  return { ...campaign.processorSeconds(), sink: processorSeconds(campaign.sink.child.pid) };
 }
 
 function printProcesses(before, after) {

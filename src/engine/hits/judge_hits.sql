@@ -49,7 +49,8 @@ select distinct h.send_id, h.ordinal
 --   4. it came very soon after the delivery and has a suspect class,
 --   5. otherwise it is of a person.
 -- A recipient has the events of its first hits of persons; a click implies an open. An event without a hit at its time stays: the hit
--- was removed with its month.
+-- was removed with its month. Each "offset 0" forces a lookup for each recipient. With
+-- old statistics, a join once read all events of the brand for each of these recipients.
 -- name: judge_hits :many
 -- params: brand_id bigint, send_ids bigint[], ordinals bigint[], until timestamptz, rules_version integer, decided_facts text[], decided_classes text[], decided_kinds text[], decided_actors text[], suspect_agents text[], suspect_networks text[], burst_s float8, sweep_s float8, sweep_links bigint, fast_ms bigint
 -- columns: send_id bigint, ordinal bigint, event_type text, recorded_at timestamptz null, occurred_at timestamptz null, url text null
@@ -66,7 +67,7 @@ with chosen as materialized (
                                 k.actor, k.reason
                            from hits k
                           where k.brand_id = :brand_id and k.send_id = c.send_id and k.ordinal = c.ordinal
-                          order by k.occurred_at) h
+                         offset 0) h
     window recent as (partition by h.send_id, h.ordinal order by h.occurred_at
                       range between make_interval(secs => :sweep_s) preceding and current row)
 ), bursts as (
@@ -110,10 +111,13 @@ with chosen as materialized (
             select send_id, ordinal, 'clicked', occurred_at, id, url from judged where actor = 'human' and kind = 'click') h
      order by send_id, ordinal, event_type, occurred_at, id
 ), recorded as (
-    select e.send_id, e.ordinal, e.event_type, e.occurred_at
+    select c.send_id, c.ordinal, e.event_type, e.occurred_at
       from chosen c
-      join recipient_events e on e.brand_id = :brand_id and e.send_id = c.send_id and e.ordinal = c.ordinal
-     where e.event_type in ('opened', 'clicked')
+     cross join lateral (select k.event_type, k.occurred_at
+                           from recipient_events k
+                          where k.brand_id = :brand_id and k.send_id = c.send_id and k.ordinal = c.ordinal
+                            and k.event_type in ('opened', 'clicked')
+                         offset 0) e
 )
 select coalesce(w.send_id, r.send_id), coalesce(w.ordinal, r.ordinal), coalesce(w.event_type, r.event_type), r.occurred_at, w.occurred_at, w.url
   from wanted w

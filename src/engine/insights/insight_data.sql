@@ -66,15 +66,16 @@ select e.send_id, split_part(r.email_key, '@', 2),
    and ((e.outcome = 'bounced' and e.reason = 'block') or e.attempts >= 6)
  group by 1, 2;
 
--- Contacts by the mails a week that they got since a day, and sums over them for the variance of their clicks.
+-- Contacts by the mails a week that they got since a day, and sums over them for the variance of their clicks. The activity counts
+-- a delivery as "sent" (delivery_activity).
 -- name: insight_frequencies :many
 -- params: brand_id bigint, since timestamptz, weeks bigint
 -- columns: bin bigint, contacts bigint, mails float8, clicks float8, mails_squared float8, clicks_squared float8, clicks_by_mails float8
 with per_contact as (
-    select email_key, (sum(count) filter (where event_type = 'delivered'))::float8 as mails,
+    select email_key, (sum(count) filter (where event_type = 'sent'))::float8 as mails,
            coalesce(sum(count) filter (where event_type = 'clicked'), 0)::float8 as clicks
       from contact_activity
-     where brand_id = :brand_id and event_type in ('delivered', 'clicked') and day >= (:since::timestamptz at time zone 'UTC')::date
+     where brand_id = :brand_id and event_type in ('sent', 'clicked') and day >= (:since::timestamptz at time zone 'UTC')::date
      group by email_key
 )
 select (case when mails <= :weeks then 0 when mails <= 2 * :weeks then 1 else 2 end)::bigint, count(*), sum(mails), sum(clicks),

@@ -229,7 +229,7 @@ static void test_fatigue(void **state)
 {
     (void)state;
     run_sql("insert into contact_activity (brand_id, event_type, email_key, day, count)"
-            "select %1$lld, 'delivered', g || '-' || n || '@one.example', current_date - 3, 3 + 4 * g"
+            "select %1$lld, 'sent', g || '-' || n || '@one.example', current_date - 3, 3 + 4 * g"
             "  from generate_series(0, 2) g, generate_series(1, 600) n;"
             "insert into contact_activity (brand_id, event_type, email_key, day, count)"
             "select %1$lld, 'clicked', g || '-' || n || '@one.example', current_date - 2, 1"
