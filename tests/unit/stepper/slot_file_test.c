@@ -38,6 +38,7 @@ static void leave_file(const char *owner, int64_t database)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* */
 static void test_the_runs_of_an_ended_process_are_found_once(void **state)
 {
     (void)state;

@@ -49,6 +49,7 @@ static struct suspect_runs find(void)
     return suspects;
 }
 
+/* */
 static void test_runs_are_halved_until_one_is_alone_and_fails(void **state)
 {
     (void)state;
