@@ -66,11 +66,30 @@ int seal_ring_next(const struct seal_ring *ring)
     return ring->count < SEAL_MAX_KEYS && highest < SEAL_MAX_KEY_ID ? highest + 1 : 0;
 }
 
-void seal_ring_fingerprint(const struct seal_ring *ring, unsigned char ret_fingerprint[SEAL_FINGERPRINT_BYTES])
+static void fingerprint_of(const unsigned char *key, unsigned char ret_fingerprint[SEAL_FINGERPRINT_BYTES])
 {
     static const unsigned char what[] = "fingerprint of a master key";
-    const unsigned char *key = ring->keys[ring->count - 1].key;
     crypto_generichash(ret_fingerprint, SEAL_FINGERPRINT_BYTES, what, sizeof(what), key, SEAL_KEY_BYTES);
+}
+
+void seal_ring_fingerprint(const struct seal_ring *ring, unsigned char ret_fingerprint[SEAL_FINGERPRINT_BYTES])
+{
+    fingerprint_of(ring->keys[ring->count - 1].key, ret_fingerprint);
+}
+
+bool seal_ring_has(const struct seal_ring *ring, int id, struct bytes fingerprint)
+{
+    unsigned char own[SEAL_FINGERPRINT_BYTES];
+    const unsigned char *key = find_key(ring, id);
+    if (key == NULL || fingerprint.size != sizeof(own))
+        return false;
+    fingerprint_of(key, own);
+    return memcmp(own, fingerprint.data, sizeof(own)) == 0;
+}
+
+int sealed_key_id(struct bytes sealed)
+{
+    return sealed.size >= SEAL_OVERHEAD_BYTES && sealed.data[0] == VERSION ? sealed.data[1] : 0;
 }
 
 /* The associated data of the cipher: head, purpose and identity. A zero byte separates purpose and identity. */

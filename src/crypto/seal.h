@@ -41,6 +41,12 @@ int seal_ring_next(const struct seal_ring *ring) NONNULL(1) PURE;
 /* The fingerprint of the newest key, which identifies the key without revealing it. */
 void seal_ring_fingerprint(const struct seal_ring *ring, unsigned char ret_fingerprint[SEAL_FINGERPRINT_BYTES]) NONNULL(1, 2);
 
+/* Whether the ring has the key `id` with this fingerprint. */
+bool seal_ring_has(const struct seal_ring *ring, int id, struct bytes fingerprint) NONNULL(1);
+
+/* The number of the master key of a sealed value; 0 when it is not a sealed value. */
+int sealed_key_id(struct bytes sealed) PURE;
+
 /* Encrypts with the newest key; the ring must have a key. */
 struct bytes seal(struct arena *arena, const struct seal_ring *ring, const char *purpose, const char *identity, struct bytes secret)
     NONNULL(1, 2, 3, 4);

@@ -154,7 +154,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
     if (options->fetch_allow_loopback)
         log_event(LOG_WARNING, "jobs.fetch", "Images may be fetched from this machine itself. This is for tests only.");
     jobs->workers = workers_start(installation, &services, (int)options->threads);
-    jobs->stepper = stepper_start(installation);
+    jobs->stepper = stepper_start(installation, options->data_dir);
     *ret_jobs = jobs;
     return true;
 }

@@ -50,6 +50,14 @@ void brand_turns_note(struct brand_turns *turns, int64_t brand_id, int64_t due_u
         turn->mark = (struct step_mark){ .due_us = due_us - 1 };
 }
 
+void brand_turns_note_suspects(struct brand_turns *turns, struct int_list brand_ids)
+{
+    for (size_t i = 0; i < turns->count; i++)
+        turns->items[i].has_suspects = false;
+    for (size_t i = 0; i < brand_ids.count; i++)
+        brand_turns_find(turns, brand_ids.items[i])->has_suspects = true;
+}
+
 static bool is_ready(const struct brand_turn *turn, int64_t now_us, int64_t monotonic_us)
 {
     bool is_due = turn->is_due || (turn->next_us.set && turn->next_us.value <= now_us);
@@ -93,6 +101,12 @@ void brand_turn_stepped(struct brand_turn *turn, const struct step_batch_result 
     /* Another transaction has what these runs wait for. */
     if (result->taken > 0 && result->left == result->taken)
         turn->paused_until_us = monotonic_us + left_pause_us;
+}
+
+void brand_turn_rest(struct brand_turn *turn, int64_t monotonic_us)
+{
+    turn->is_due = true;
+    turn->paused_until_us = monotonic_us + failure_pause_us;
 }
 
 bool brand_turn_failed(struct brand_turn *turn, bool is_passing, int64_t monotonic_us)

@@ -15,6 +15,8 @@ struct brand_turn {
     int limit;              /* runs of the next transaction */
     int failures;           /* in a row, of a transaction with one run */
     int64_t paused_until_us;
+    bool has_suspects;      /* there may be suspect runs (stepper/suspect_runs.h) */
+    bool suspects_are_next; /* the next transaction is one of suspect runs, when there are any */
 };
 
 struct brand_turns {
@@ -32,8 +34,14 @@ struct brand_turn *brand_turns_find(struct brand_turns *turns, int64_t brand_id)
 /* A look at the database found a run of this brand that is due at this time. */
 void brand_turns_note(struct brand_turns *turns, int64_t brand_id, int64_t due_us, int64_t now_us) NONNULL(1);
 
+/* A look at the database found suspect runs of these brands, and of no others. */
+void brand_turns_note_suspects(struct brand_turns *turns, struct int_list brand_ids) NONNULL(1);
+
 /* The brand that is stepped next; NULL: none is due now. */
 struct brand_turn *brand_turns_next(struct brand_turns *turns, int64_t now_us, int64_t monotonic_us) NONNULL(1);
+
+/* Records that no run of the brand could be taken: it rests for a moment. */
+void brand_turn_rest(struct brand_turn *turn, int64_t monotonic_us) NONNULL(1);
 
 /* Records the result of a transaction. */
 void brand_turn_stepped(struct brand_turn *turn, const struct step_batch_result *result, int64_t now_us, int64_t monotonic_us)

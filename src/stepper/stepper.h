@@ -7,7 +7,8 @@
  * database: a run that one has locked is left out by the others.
  *
  * The commit of a transaction is the only effect of a step, so a process that is
- * killed leaves nothing behind. docs/modules/automations-running.md describes it.
+ * killed leaves nothing behind but its slot file, which counts the crash
+ * (stepper/suspect_runs.h). docs/modules/automations-running.md describes it.
  */
 #pragma once
 
@@ -15,8 +16,8 @@
 
 struct stepper;
 
-/* Starts the thread. `installation` is borrowed. */
-struct stepper *stepper_start(struct installation *installation) NONNULL(1) RETURNS_NONNULL;
+/* Starts the thread. `installation` is borrowed. The folder has the slot file (stepper/slot_file.h). */
+struct stepper *stepper_start(struct installation *installation, const char *data_dir) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Lets the running transaction end, then stops the thread. NULL is allowed. */
 void stepper_stop(struct stepper *stepper);

@@ -14,7 +14,7 @@ const STILL_MS = 3000;
 const SOON = { RETRY_AFTER: 1 };
 
 /** A file system of a few KiB in the data folder; {isFull(), grow(), unmount()}. */
-function mountSmall(folder, size) {
+export function mountSmall(folder, size) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=700`, 'tmpfs', folder], { stdio: 'ignore' });
   return {

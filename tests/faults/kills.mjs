@@ -33,11 +33,14 @@ export async function killCounted(sink, strike) {
   return { atNs, goneNs: process.hrtime.bigint(), sessions: after.lost - before.lost, messages: before.messages };
 }
 
-/** A call starts another runner, but not while the old server still answers. */
-export async function awaitRestart(mailing, send, killed) {
-  const isBack = async () => (await mailing.read(send)) && mailing.installation.runnerPid > 0 && mailing.installation.runnerPid !== killed;
+/** Waits until another runner serves. A call starts one, but one that comes while the old runner is dying may still be answered by its
+ * server, and then leaves none behind: `call` is repeated until there is a runner. */
+export async function awaitRunner({ installation }, killed, call = () => installation.call('get_capabilities', { topic: 'account' })) {
+  const isBack = async () => (await call().catch(() => null)) && installation.runnerPid > 0 && installation.runnerPid !== killed;
   await until('another runner has come', isBack, RESTART_LIMIT_MS);
 }
+
+export const awaitRestart = (mailing, send, killed) => awaitRunner(mailing, killed, () => mailing.read(send));
 
 // ---- Moments ----
 

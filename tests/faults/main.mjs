@@ -15,6 +15,7 @@ import { Sink } from '../lib/smtp_sink.mjs';
 import { runAnyKills } from './any_process.mjs';
 import { runApprovals } from './approvals.mjs';
 import { runAutomationKills } from './automation_mail.mjs';
+import * as automations from './automations.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
@@ -66,6 +67,10 @@ const ROWS = [
   { name: 'database-restarts', size: [10_000], run: workers.databaseRestarts },
   { name: 'clocks-jump', size: [10_000, 2000], run: workers.clocksJump },
   { name: 'killed-at-steps', size: [20_000, 1000], run: (context) => killedAtSteps({ kills: isShort ? 3 : 50, ...context }) },
+  { name: 'key-lost', size: [500], run: automations.keyLost },
+  { name: 'trigger-storm', size: [4000], run: automations.triggerStorm },
+  { name: 'payload-bombs', size: [300], run: automations.payloadBombs },
+  { name: 'steps-disk-full', size: [1000], run: automations.fullForSteps, unless: () => !canMount(join(folder, 'mount')) && 'nothing can be mounted here' },
   { name: 'clock-jumps-idle', size: [1000], run: workers.clockJumpsIdle },
 ];
 

@@ -3,19 +3,13 @@
 
 import { addAutomation, link, mailNode, splitNode, startRuns, triggerNode, waitNode } from '../lib/automation_fixture.mjs';
 import { pause, until } from '../lib/processes.mjs';
-import { killCounted, killEverything } from './kills.mjs';
+import { awaitRunner, killCounted, killEverything } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 import { verify } from './verify.mjs';
 
 const ENDS_MS = 90_000;
 const KILL_WITHIN_MS = 1500; // a step before the wait, the wait, a step behind it, the mail
 const VISITS = 4;
-
-async function awaitRunner(mailing, killed) {
-  const isBack = async () =>
-    (await mailing.installation.call('get_capabilities', { topic: 'account' }).catch(() => null)) && mailing.installation.runnerPid !== killed;
-  await until('another runner has come', isBack, ENDS_MS);
-}
 
 async function startAndKill({ mailing, sink, random, addresses, log }) {
   await startRuns(mailing, addresses);

@@ -232,6 +232,18 @@ create table automation_steps (
     primary key (brand_id, run_id, visit)
 );
 
+-- Suspect runs: a process ended while it stepped them. They are stepped in smaller transactions until one of them is alone.
+--   batch_runs  the runs of the last transaction in which that happened
+--   alone       how often it happened while the run was alone in the transaction
+create table step_crashes (
+    brand_id   bigint not null,
+    run_id     bigint not null,
+    batch_runs integer not null,
+    alone      integer not null,
+    crashed_at timestamptz not null,
+    primary key (brand_id, run_id)
+);
+
 -- The hidden send that has all messages of one node of one version. Its ordinals only grow.
 create table automation_carriers (
     brand_id      bigint not null,

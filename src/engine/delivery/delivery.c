@@ -239,6 +239,29 @@ static bool read_recipients(const struct work *work, struct delivery_batch *batc
     return done;
 }
 
+/* With another key file no payload opens: then the batch waits for the right one. Opens one payload of each key to find out. */
+static bool check_payload_keys(const struct work *work, const struct delivery_batch *batch, struct error *err)
+{
+    bool is_checked[SEAL_MAX_KEY_ID + 1] = { false };
+    ARENA_SCOPE scratch = arena_new(0);
+    struct work own = *work;
+    own.arena = scratch;
+    own.brand_id = batch->brand_id;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct carrier_messages_row *message = &batch->messages[i];
+        struct error why = { .code = ERR_NONE };
+        const json_t *ignored;
+        int id = sealed_key_id(message->sealed);
+        if (message->sealed.data == NULL || is_checked[id])
+            continue;
+        is_checked[id] = true;
+        if (!payload_open_with(&own, batch->payload_keys, message->payload_id.value, message->sealed, true, &ignored, &why) &&
+            !secrets_check_key(&own, batch->payload_keys, message->sealed, err))
+            return false;
+    }
+    return true;
+}
+
 /* The messages of a carrier, with the payloads that are composed. Those that do not fit leave the batch. */
 static bool read_messages(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
@@ -260,9 +283,10 @@ static bool read_messages(const struct work *work, struct delivery_batch *batch,
     for (size_t i = 0; i < batch->count; i++)
         any_payload |= messages[i].sealed.data != NULL;
     struct seal_ring *keys = NULL;
-    bool done = !any_payload || secrets_opening(work, work->arena, &keys, err);
+    if (any_payload && !secrets_opening(work, work->arena, &keys, err))
+        return false;
     batch->payload_keys = keys;
-    return done;
+    return keys == NULL || check_payload_keys(work, batch, err);
 }
 
 bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)

@@ -18,10 +18,46 @@ with recursive heads (brand_id, due_at) as (
 )
 select brand_id, due_at from heads;
 
+-- The brands with suspect runs.
+-- name: step_suspect_brands :many
+-- columns: brand_id bigint
+select distinct brand_id from step_crashes;
+
+-- Due suspect runs of a brand, those of the smallest transactions first.
+-- name: step_suspects :many
+-- params: brand_id bigint, now timestamptz, limit integer
+-- columns: id bigint, due_at timestamptz, batch_runs bigint, alone bigint
+select r.id, r.due_at, c.batch_runs::bigint, c.alone::bigint
+  from step_crashes c
+  join automation_runs r on r.brand_id = c.brand_id and r.id = c.run_id
+ where c.brand_id = :brand_id and r.status = 'running' and not r.is_held and r.due_at <= :now
+ order by c.batch_runs, r.due_at, r.id
+ limit :limit;
+
+-- Counts the end of a process for the runs that it stepped. Rows of runs that have ended are deleted on this occasion.
+-- name: step_count_crash :exec
+-- params: brand_id bigint, run_ids bigint[], now timestamptz
+with ended as (
+    delete from step_crashes c using automation_runs r
+     where c.brand_id = :brand_id and r.brand_id = c.brand_id and r.id = c.run_id and r.status <> 'running'
+)
+insert into step_crashes as k (brand_id, run_id, batch_runs, alone, crashed_at)
+select r.brand_id, r.id, cardinality(:run_ids::bigint[]), (cardinality(:run_ids::bigint[]) = 1)::integer, :now
+  from automation_runs r
+ where r.brand_id = :brand_id and r.id = any (:run_ids::bigint[]) and r.status = 'running'
+ order by r.id
+    on conflict (brand_id, run_id)
+       do update set batch_runs = excluded.batch_runs, alone = k.alone + excluded.alone, crashed_at = excluded.crashed_at;
+
+-- Forgets the crashes of runs that could be stepped, or have another fault.
+-- name: step_forget_crashes :exec
+-- params: brand_id bigint, run_ids bigint[]
+delete from step_crashes where brand_id = :brand_id and run_id = any (:run_ids::bigint[]);
+
 -- Locks due runs of a brand behind a mark, with what decides whether they may be stepped. Runs that another stepper has are left
--- out.
+-- out, and those of `except`. `only` without items: any run.
 -- name: step_take :many
--- params: brand_id bigint, mark_at timestamptz, mark_id bigint, now timestamptz, limit integer
+-- params: brand_id bigint, mark_at timestamptz, mark_id bigint, until timestamptz, only bigint[], except bigint[], now timestamptz, limit integer
 -- columns: id bigint, automation_id bigint, version_id bigint, trigger_instance_id bigint null, audience_run_id bigint null, payload_id bigint null, contact_id bigint null, email text, email_key text, is_test boolean, node_id text, visit bigint, entered_at timestamptz null, due_at timestamptz, started_at timestamptz, organization_id bigint, time_zone text, waits_trigger bigint null, is_paused boolean, is_short boolean
 select r.id, r.automation_id, r.version_id, r.trigger_instance_id, r.audience_run_id, r.payload_id, r.contact_id, r.email, r.email_key,
        r.mode = 'test', r.node_id, r.visit::bigint, r.entered_at, coalesce(r.due_at, :now), r.started_at, b.organization_id, b.time_zone,
@@ -32,7 +68,8 @@ select r.id, r.automation_id, r.version_id, r.trigger_instance_id, r.audience_ru
   left join automations a on a.brand_id = r.brand_id and a.id = r.automation_id
   left join audience_runs l on l.brand_id = r.brand_id and l.id = r.audience_run_id
  where r.brand_id = :brand_id and r.due_at is not null and not r.is_held and r.status = 'running'
-   and (r.due_at, r.id) > (:mark_at::timestamptz, :mark_id::bigint) and r.due_at <= :now
+   and (r.due_at, r.id) > (:mark_at::timestamptz, :mark_id::bigint) and r.due_at <= :until
+   and (cardinality(:only::bigint[]) = 0 or r.id = any (:only::bigint[])) and r.id <> all (:except::bigint[])
  order by r.due_at, r.id
  limit :limit
    for update of r skip locked;

@@ -6,10 +6,28 @@ enum { ROUNDS_MAX = 4 };
 
 /* ---- Taking runs ---- */
 
-static bool take(const struct work *work, struct step_mark mark, int limit, struct step_batch *ret_batch, struct error *err)
+/* Names the runs before anything of callers is read. */
+static void fill_slot(struct step_slot *slot, const struct step_batch *batch)
+{
+    if (slot == NULL)
+        return;
+    slot->brand_id = batch->work.brand_id;
+    for (size_t i = 0; i < batch->count; i++)
+        slot->run_ids[i] = batch->runs[i].row->id;
+    atomic_store_explicit(&slot->count, (int)batch->count, memory_order_release);
+}
+
+static bool take(const struct work *work, const struct step_taking *taking, struct step_batch *ret_batch, struct error *err)
 {
     struct step_take_params params = {
-        .brand_id = work->brand_id, .mark_at = mark.due_us, .mark_id = mark.id, .now = work->now_us, .limit = limit
+        .brand_id = work->brand_id,
+        .mark_at = taking->mark.due_us,
+        .mark_id = taking->mark.id,
+        .until = taking->until_us.set ? taking->until_us.value : work->now_us,
+        .only = taking->only,
+        .except = taking->except,
+        .now = work->now_us,
+        .limit = taking->limit,
     };
     struct step_take_row *rows;
     size_t count;
@@ -22,7 +40,20 @@ static bool take(const struct work *work, struct step_mark mark, int limit, stru
         ret_batch->runs[i] = (struct stepped_run){ .row = &rows[i], .state = RUN_SKIPPED };
     if (count > 0)
         ret_batch->work.organization_id = rows[0].organization_id;
+    fill_slot(taking->slot, ret_batch);
     return true;
+}
+
+/* Suspect runs that are stepped now, or fail, are suspect no longer with the commit. */
+static bool forget_crashes(const struct step_batch *batch, const struct step_taking *taking, struct error *err)
+{
+    if (taking->only.count == 0)
+        return true;
+    int64_t *ids = arena_array(batch->work.arena, batch->count, sizeof(*ids));
+    for (size_t i = 0; i < batch->count; i++)
+        ids[i] = batch->runs[i].row->id;
+    struct step_forget_crashes_params params = { .brand_id = batch->work.brand_id, .run_ids = { ids, batch->count } };
+    return sql_step_forget_crashes(batch->work.conn, batch->work.arena, &params, NULL, err);
 }
 
 static bool is_among(const int64_t *ids, size_t count, int64_t id)
@@ -89,9 +120,13 @@ static bool is_left(const struct stepped_run *run)
     return run->state == RUN_LEFT || (run->state == RUN_SKIPPED && !run->row->is_paused);
 }
 
-static struct step_batch_result result_of(const struct step_batch *batch, struct step_mark mark, int limit)
+static struct step_batch_result result_of(const struct step_batch *batch, const struct step_taking *taking)
 {
-    struct step_batch_result result = { .taken = batch->count, .last = mark, .is_last = batch->count < (size_t)limit };
+    struct step_batch_result result = {
+        .taken = batch->count,
+        .last = taking->mark,
+        .is_last = batch->count < (size_t)taking->limit,
+    };
     for (size_t i = 0; i < batch->count; i++) {
         const struct stepped_run *run = &batch->runs[i];
         result.left += is_left(run);
@@ -109,29 +144,34 @@ static struct visit_record *make_records(const struct step_batch *batch)
     return arena_array(batch->work.arena, BATCH_VISITS_MAX + 4 * batch->count, sizeof(struct visit_record));
 }
 
-bool step_batch_run(const struct work *work, struct graph_cache *cache, struct step_mark mark, int limit,
+bool step_batch_run(const struct work *work, struct graph_cache *cache, const struct step_taking *taking,
                     struct step_batch_result *ret_result, struct error *err)
 {
     struct step_batch batch;
     DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !take(work, mark, limit, &batch, err))
+    if (!db_tx_begin(work->conn, &tx, err) || !take(work, taking, &batch, err))
         return false;
     batch.cache = cache;
     if (batch.count > 0) {
         batch.records = make_records(&batch);
-        if (!load_graphs(&batch, err) || !step_facts_load(&batch, err) || !step_all(&batch, err) || !step_write(&batch, &tx, err))
+        if (!load_graphs(&batch, err) || !step_facts_load(&batch, err) || !step_all(&batch, err) ||
+            !forget_crashes(&batch, taking, err) || !step_write(&batch, &tx, err))
             return false;
     }
-    *ret_result = result_of(&batch, mark, limit);
+    *ret_result = result_of(&batch, taking);
     return true;
 }
 
-bool step_batch_fail_first(const struct work *work, struct step_mark mark, const char *reason, int64_t *ret_id, struct error *err)
+bool step_batch_fail_first(const struct work *work, const struct step_taking *taking, const char *reason, int64_t *ret_id,
+                           struct error *err)
 {
     struct step_batch batch;
+    struct step_taking first = *taking;
     DB_TX tx = { .conn = NULL };
     *ret_id = 0;
-    if (!db_tx_begin(work->conn, &tx, err) || !take(work, mark, 1, &batch, err))
+    first.limit = 1;
+    first.slot = NULL;
+    if (!db_tx_begin(work->conn, &tx, err) || !take(work, &first, &batch, err))
         return false;
     if (batch.count == 0)
         return true;
@@ -142,5 +182,5 @@ bool step_batch_fail_first(const struct work *work, struct step_mark mark, const
     run->visit = run->row->visit;
     run->entered_us = run->row->entered_at.set ? run->row->entered_at.value : work->now_us;
     *ret_id = run->row->id;
-    return step_write(&batch, &tx, err);
+    return forget_crashes(&batch, &first, err) && step_write(&batch, &tx, err);
 }

@@ -17,6 +17,8 @@
 
 #include "engine/runs/graph_cache.h"
 
+#include <stdatomic.h>
+
 enum { STEP_BATCH_MAX = 500 };
 
 /* A position in the due runs of a brand, which are ordered by time and id. */
@@ -33,12 +35,29 @@ struct step_batch_result {
     struct opt_int next_us; /* the earliest time at which one of the stepped runs is due again */
 };
 
-/* Steps up to `limit` runs of the brand of the work that are due behind the mark, and commits. The organization of the work need
- * not be set. Work that fails leaves no trace. */
-MUST_CHECK bool step_batch_run(const struct work *work, struct graph_cache *cache, struct step_mark mark, int limit,
-                               struct step_batch_result *ret_result, struct error *err) NONNULL(1, 2, 5, 6);
+/* The runs of the transaction that is under way, in memory that outlives the process. */
+struct step_slot {
+    atomic_int count; /* written last; 0: no transaction */
+    int64_t brand_id;
+    int64_t run_ids[STEP_BATCH_MAX];
+};
 
-/* Fails the first due run behind the mark, and commits: a run that no transaction can step must not stop the others. `ret_id`: the
- * run; 0: there is none. */
-MUST_CHECK bool step_batch_fail_first(const struct work *work, struct step_mark mark, const char *reason, int64_t *ret_id,
-                                      struct error *err) NONNULL(1, 3, 4, 5);
+/* Which due runs a transaction takes. */
+struct step_taking {
+    struct step_mark mark;
+    int limit;               /* at most STEP_BATCH_MAX */
+    struct opt_int until_us; /* the latest due time; unset: the time of the work */
+    struct int_list only;    /* without items: any run */
+    struct int_list except;  /* runs that are left out */
+    struct step_slot *slot;  /* names the runs until the caller empties it; NULL: none */
+};
+
+/* Steps due runs of the brand of the work, and commits. Crashes of the runs of `only` are forgotten with it. The organization of
+ * the work need not be set. Work that fails leaves no trace. */
+MUST_CHECK bool step_batch_run(const struct work *work, struct graph_cache *cache, const struct step_taking *taking,
+                               struct step_batch_result *ret_result, struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Fails the first run of the taking, and commits: a run that no transaction can step must not stop the others. `ret_id`: the run;
+ * 0: there is none. */
+MUST_CHECK bool step_batch_fail_first(const struct work *work, const struct step_taking *taking, const char *reason,
+                                      int64_t *ret_id, struct error *err) NONNULL(1, 2, 3, 4);

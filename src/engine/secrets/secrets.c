@@ -19,6 +19,21 @@ bool secrets_opening(const struct work *work, struct arena *arena, struct seal_r
     return *ret_ring != NULL || fail_keys(err) || error_because(err, "%s is missing: restore it from its backup", path);
 }
 
+bool secrets_check_key(const struct work *work, const struct seal_ring *ring, struct bytes sealed, struct error *err)
+{
+    int id = sealed_key_id(sealed);
+    struct sealing_keys_find_row *known;
+    size_t count;
+    if (!sql_sealing_keys_find(work->conn, work->arena, &known, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (known[i].key_id == id && !seal_ring_has(ring, id, known[i].fingerprint))
+            return fail_keys(err) ||
+                   error_because(err, "%s does not have the master key %d that sealed the secrets of the database",
+                                 work->engine->key_file, id);
+    return true;
+}
+
 /* Makes the key file, if nothing was sealed before. Otherwise the file was lost, or is on another machine. */
 static bool make_first_key(const struct work *work, struct arena *arena, struct seal_ring **ret_ring, struct error *err)
 {

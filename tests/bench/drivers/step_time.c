@@ -24,7 +24,8 @@ static bool step_all(struct db_conn *conn, struct engine *engine, int limit, siz
         struct work work = {
             .engine = engine, .arena = arena, .conn = conn, .brand_id = engine->default_brand_id, .now_us = clock_now_us()
         };
-        ok = step_batch_run(&work, cache, result.last, limit, &result, err);
+        struct step_taking taking = { .mark = result.last, .limit = limit };
+        ok = step_batch_run(&work, cache, &taking, &result, err);
         *ret_runs += ok ? result.taken - result.left : 0;
     }
     graph_cache_free(cache);

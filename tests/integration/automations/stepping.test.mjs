@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { killEverything } from '../../faults/kills.mjs';
+import { awaitRunner, killEverything } from '../../faults/kills.mjs';
 import { Mailing, addressesOf } from '../../faults/mailing.mjs';
 import { addAutomation, link, mailNode, splitNode, startRuns, triggerNode, waitNode } from '../../lib/automation_fixture.mjs';
 import { SqlSession } from '../../lib/database.mjs';
@@ -62,8 +62,7 @@ async function killAtWrite(mailing, table, wake, calm = () => {}) {
   calm();
   await session.rows('rollback').catch(() => {});
   await session.close();
-  const isBack = async () => (await mailing.installation.call('get_capabilities', { topic: 'account' }).catch(() => null)) && mailing.installation.runnerPid !== killed;
-  await until('another runner has come', isBack, ENDS_MS);
+  await awaitRunner(mailing, killed);
 }
 
 /** No visit twice, none left out, and each message once. */
@@ -100,8 +99,7 @@ test('a process that is killed at a write of a stepping transaction has done all
   await untilWaiting(mailing, addresses.length);
   const killed = killEverything(mailing.installation, false);
   await sink.behave('stall off');
-  await until('another runner has come', async () =>
-    (await mailing.installation.call('get_capabilities', { topic: 'account' }).catch(() => null)) && mailing.installation.runnerPid !== killed, ENDS_MS);
+  await awaitRunner(mailing, killed);
   await untilSent(mailing);
 
   // The wait: a clock that goes ahead and back before its end repeats nothing.

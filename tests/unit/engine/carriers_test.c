@@ -5,6 +5,7 @@
 #include "fixtures/automation_mail.h"
 
 #include "base/text.h"
+#include "crypto/key_file.h"
 #include "engine/core/restore_holds.h"
 #include "engine/events/recipient_events.h"
 #include "engine/operator/operator.h"
@@ -405,6 +406,42 @@ static void test_payload_that_does_not_open(void **state)
     assert_int_equal(number_of("select sent from email_usage"), 1);
 }
 
+/* The batch waits, and nothing fails, until the right file is back. */
+static void test_payloads_wait_for_the_key_file_that_sealed_them(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct seal_ring *ring;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    struct carrier_message message = message_to(1, "ada@x.example");
+    message.payload_id = store("{\"code\":\"one\"}", "{}");
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, &message, 1, &has_room, &ids);
+    const char *path = work.engine->key_file;
+    const char *aside = arena_printf(arena, "%s.aside", path);
+    int64_t ordinals[] = { 1 };
+    struct delivery_batch batch = { .owner = "nobody",
+                                    .brand_id = work.brand_id,
+                                    .send_id = carrier_id,
+                                    .from_ordinal = 1,
+                                    .ordinals = ordinals,
+                                    .ordinal_count = 1 };
+    run_sql("update send_ranges set lease_owner = 'nobody', lease_until = now() + interval '1 hour'");
+    assert_int_equal(rename(path, aside), 0);
+    assert_false(delivery_fetch(&work, &batch, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    err.code = ERR_NONE;
+    assert_ok(key_file_make(arena, path, &ring, &err), &err);
+    assert_false(delivery_fetch(&work, &batch, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_int_equal(rename(aside, path), 0);
+    run_sql("update send_ranges set lease_owner = null, lease_until = null");
+    deliver("select count(*) from send_results where outcome = 'delivered'", 1);
+    assert_int_equal(number_of("select count(*) from trigger_payloads"), 0);
+}
+
 /* Payloads that are too many for one batch are delivered in parts. */
 static void test_large_payloads_are_read_in_parts(void **state)
 {
@@ -441,6 +478,7 @@ int main(void)
         CARRIER_TEST(test_a_restore_holds_open_carriers),
         CARRIER_TEST(test_transactional_mail_needs_no_consent),
         CARRIER_TEST(test_payload_that_does_not_open),
+        CARRIER_TEST(test_payloads_wait_for_the_key_file_that_sealed_them),
         CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);

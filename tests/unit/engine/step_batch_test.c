@@ -13,7 +13,7 @@
 
 enum { AUTOMATION = 7, LAUNCH = 4, TRIGGER = 3 };
 static const int64_t hour_us = INT64_C(3600) * US_PER_S;
-static const struct step_mark beginning = { .due_us = DB_TIME_MINUS_INFINITY };
+static const struct step_taking all_due = { .mark = { .due_us = DB_TIME_MINUS_INFINITY }, .limit = STEP_BATCH_MAX };
 
 static int64_t version_id; /* of the graph of the test */
 static struct graph_cache *cache;
@@ -24,7 +24,7 @@ static int begin(void **state)
     run_sql(
         "delete from automation_sends; delete from automation_steps; delete from automation_carriers; delete from automation_runs;"
         "delete from trigger_payloads; delete from trigger_instances; delete from automation_counts; delete from automations;"
-        "delete from audience_runs; delete from recipient_events; delete from automation_versions");
+        "delete from audience_runs; delete from step_crashes; delete from recipient_events; delete from automation_versions");
     cache = graph_cache_new();
     return failed;
 }
@@ -91,7 +91,7 @@ static struct step_batch_result step(void)
 {
     struct error err = { .code = ERR_NONE };
     struct step_batch_result result;
-    assert_ok(step_batch_run(&work, cache, beginning, STEP_BATCH_MAX, &result, &err), &err);
+    assert_ok(step_batch_run(&work, cache, &all_due, &result, &err), &err);
     return result;
 }
 
@@ -239,7 +239,7 @@ static void test_a_visit_that_has_ended_is_never_written_again(void **state)
     start_run("ada@example.com", 0, 0);
     step();
     run_sql("update automation_runs set visit = 1, node_id = 'start', due_at = started_at");
-    assert_false(step_batch_run(&work, cache, beginning, STEP_BATCH_MAX, &result, &err));
+    assert_false(step_batch_run(&work, cache, &all_due, &result, &err));
     assert_run("running", "start", 1);
     assert_int_equal(number_of("select count(*) from automation_steps"), 2);
 }
@@ -254,7 +254,7 @@ static void test_runs_without_their_node_fail_and_a_run_can_be_failed_alone(void
     start_run("bob@example.com", 0, 0);
     step();
     work.now_us += 2 * hour_us;
-    assert_ok(step_batch_fail_first(&work, beginning, "It cannot be stepped.", &failed, &err), &err);
+    assert_ok(step_batch_fail_first(&work, &all_due, "It cannot be stepped.", &failed, &err), &err);
     assert_int_equal(failed, first);
     assert_int_equal(number_of("select count(*) from automation_steps where status = 'failed' and error = 'It cannot be stepped.'"),
                      1);
@@ -263,6 +263,34 @@ static void test_runs_without_their_node_fail_and_a_run_can_be_failed_alone(void
     assert_int_equal(number_of("select count(*) from automation_runs where status = 'failed' and error is not null"), 2);
     assert_int_equal(number_of("select count from automation_counts where kind = 'failed'"), 2);
     assert_int_equal(number_of("select count(*) from events where event_type = 'failed'"), 2);
+}
+
+/* */
+static void test_a_taking_names_its_runs_and_forgets_their_crashes(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct step_batch_result result;
+    struct step_slot slot = { .brand_id = 0 };
+    add_line(hour_node, NULL);
+    int64_t ids[3] = { start_run("ada@example.com", 0, 0), start_run("bob@example.com", 0, 0), start_run("cyd@example.com", 0, 0) };
+    run_sql("insert into step_crashes values (%lld, %lld, 2, 0, now()), (%lld, %lld, 2, 0, now())", (long long)work.brand_id,
+            (long long)ids[0], (long long)work.brand_id, (long long)ids[1]);
+    struct step_taking others = all_due;
+    others.except = (struct int_list){ ids, 2 };
+    others.slot = &slot;
+    assert_ok(step_batch_run(&work, cache, &others, &result, &err), &err);
+    assert_int_equal(result.taken, 1);
+    assert_int_equal(slot.count, 1);
+    assert_int_equal(slot.brand_id, work.brand_id);
+    assert_int_equal(slot.run_ids[0], ids[2]);
+    assert_int_equal(number_of("select count(*) from step_crashes"), 2);
+    struct step_taking suspect = all_due;
+    suspect.only = (struct int_list){ ids + 1, 1 };
+    assert_ok(step_batch_run(&work, cache, &suspect, &result, &err), &err);
+    assert_int_equal(result.taken, 1);
+    assert_int_equal(number_of("select run_id from step_crashes"), ids[0]);
+    assert_int_equal(number_of("select count(*) from automation_runs where visit = 2"), 2);
 }
 
 /* D-106 */
@@ -520,6 +548,7 @@ int main(void)
         STEP_TEST(test_a_run_of_another_stepper_is_left_out),
         STEP_TEST(test_a_visit_that_has_ended_is_never_written_again),
         STEP_TEST(test_runs_without_their_node_fail_and_a_run_can_be_failed_alone),
+        STEP_TEST(test_a_taking_names_its_runs_and_forgets_their_crashes),
         STEP_TEST(test_a_loop_fails_after_a_thousand_visits),
         STEP_TEST(test_mail_goes_through_a_carrier_and_engagement_decides_the_branch),
         STEP_TEST(test_a_second_message_waits_for_the_next_transaction),

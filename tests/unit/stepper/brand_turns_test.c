@@ -105,6 +105,21 @@ static void test_a_brand_whose_runs_all_stay_due_pauses_and_is_tried_again(void 
     brand_turns_done(&turns);
 }
 
+static void test_suspect_runs_are_those_of_the_last_look_and_a_rest_passes(void **state)
+{
+    (void)state;
+    struct brand_turns turns = { .items = NULL };
+    static const int64_t brands[] = { BUSY };
+    brand_turns_find(&turns, QUIET)->has_suspects = true;
+    brand_turns_note_suspects(&turns, (struct int_list){ brands, 1 });
+    assert_true(brand_turns_find(&turns, BUSY)->has_suspects);
+    assert_false(brand_turns_find(&turns, QUIET)->has_suspects);
+    brand_turn_rest(brand_turns_find(&turns, BUSY), 0);
+    assert_null(brand_turns_next(&turns, now_us, 0));
+    assert_non_null(brand_turns_next(&turns, now_us, US_PER_S));
+    brand_turns_done(&turns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_a_look_moves_the_mark_back_to_a_late_run_and_a_clock_set_back_moves_it_too),
         cmocka_unit_test(test_a_failing_run_is_alone_after_halving_and_is_given_up_after_three_failures),
         cmocka_unit_test(test_the_wait_ends_with_the_next_step_or_the_end_of_a_pause),
+        cmocka_unit_test(test_suspect_runs_are_those_of_the_last_look_and_a_rest_passes),
         cmocka_unit_test(test_a_brand_whose_runs_all_stay_due_pauses_and_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
