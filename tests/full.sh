@@ -80,6 +80,9 @@ step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" 
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step ledger env POSTHORN_LEDGER_SEEDS=500 build/debug/engine_ledger_property_test
 step launch-kills env POSTHORN_LAUNCH_KILLS=20 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/automations/launch.test.mjs'
+# Forty seeds of 25 automations, two at once.
+step random-graphs bash -c '. tests/node22.sh && seq 1 40 | xargs -n 1 -P 2 bash tests/integration/automations/seed.sh'
+step move-pairs env POSTHORN_MOVE_PAIRS=200 build/debug/engine_automation_move_test
 step fault-table bash tests/faults.sh
 step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'
