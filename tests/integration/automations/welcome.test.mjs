@@ -233,4 +233,15 @@ describe('a welcome series', LIMIT, () => {
     assert.equal(why.code, 0, why.stderr);
     assert.ok(!why.stdout.includes(MARKER));
   });
+
+  test('a publication warns of a branch that nobody who fired would take', async () => {
+    const { nodes, connections } = graph();
+    nodes.push({ id: 'partner', label: 'From a partner', type: 'filter', config: { logicalOperator: 'AND', conditions: [{ field: 'contact.source', operator: 'equals', value: 'partner' }] } });
+    connections[0].to = 'partner';
+    connections.push({ from: 'partner', to: 'hello', branch: 'true' }, { from: 'partner', to: 'hello', branch: 'false' });
+    const changed = await call('save_automation', { automationId, nodes, connections, published: true });
+    assert.equal(changed.published, true);
+    assert.deepEqual(changed.warnings.filter(({ branch }) => branch !== undefined).map(({ nodeId, branch }) => [nodeId, branch]), [['partner', 'true']]);
+    assert.match(JSON.stringify(changed.warnings), /None of 5 contacts with recent events of the trigger takes the branch true/);
+  });
 });
