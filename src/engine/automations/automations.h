@@ -15,7 +15,10 @@
 
 #include <jansson.h>
 
-enum { AUTOMATION_VERSIONS_SHOWN = 100 };
+enum {
+    AUTOMATION_VERSIONS_SHOWN = 100,
+    AUTOMATIONS_MAX_PER_BRAND = 10000, /* without deleted ones */
+};
 
 /* ---- Reading ---- */
 

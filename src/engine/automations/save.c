@@ -52,11 +52,15 @@ static bool insert(const struct work *work, const struct automation_edit *edit, 
         .trigger_id = definition->trigger_id,
         .audience_id = definition->audience_id,
         .email_ids = definition->email_ids,
+        .bound = AUTOMATIONS_MAX_PER_BRAND,
         .now = work->now_us,
     };
     struct automation_insert_row *row;
     if (!sql_automation_insert(work->conn, work->arena, &params, &row, err))
         return false;
+    if (row == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "name", "A brand can have at most %d automations. Delete one.",
+                    AUTOMATIONS_MAX_PER_BRAND);
     *ret_id = row->id;
     return true;
 }

@@ -18,7 +18,7 @@ select time_zone from brands where id = :brand_id;
 -- name: simulation_fired :many
 -- params: brand_id bigint, trigger_id bigint, since timestamptz, fires bigint, limit bigint
 -- columns: contact_id bigint
-select f.contact_id
+select coalesce(f.contact_id, 0)
   from (select i.contact_id, i.occurred_at
           from trigger_instances i
          where i.brand_id = :brand_id and i.trigger_id = :trigger_id and i.occurred_at > :since and i.contact_id is not null
