@@ -43,7 +43,7 @@ const FOLDERS = {
     api_keys: ['core'],
     assets: ['core'],
     audiences: ['core', 'filters'],
-    automations: ['core', 'compose', 'contracts', 'nodes', 'runs'],
+    automations: ['core', 'compose', 'contracts', 'nodes', 'runs', 'simulations'],
     brands: ['core'],
     compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],

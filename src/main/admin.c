@@ -218,11 +218,14 @@ static bool session_end(struct admin *admin, struct error *err)
 
 /* ---- send ---- */
 
-static bool write_send_status(struct admin *admin, const char *status)
+/* `canceled`: messages of a carrier that are not sent; unset: it is none. */
+static bool write_send_status(struct admin *admin, const char *status, struct opt_int canceled)
 {
     json_object_begin(&admin->json);
     json_member_text(&admin->json, "sendId", admin->argument);
     json_member_text(&admin->json, "status", status);
+    if (canceled.set)
+        json_member_int(&admin->json, "canceledMessages", canceled.value);
     json_object_end(&admin->json);
     return true;
 }
@@ -231,14 +234,14 @@ static bool send_pause_command(struct admin *admin, struct error *err)
 {
     const char *status;
     return need_argument(admin, "sendId", err) && operator_pause_send(&admin->work, admin->argument, &status, err) &&
-           write_send_status(admin, status);
+           write_send_status(admin, status, (struct opt_int){ .set = false });
 }
 
 static bool send_cancel_command(struct admin *admin, struct error *err)
 {
-    const char *status;
-    return need_argument(admin, "sendId", err) && operator_cancel_send(&admin->work, admin->argument, &status, err) &&
-           write_send_status(admin, status);
+    struct operator_canceled canceled;
+    return need_argument(admin, "sendId", err) && operator_cancel_send(&admin->work, admin->argument, &canceled, err) &&
+           write_send_status(admin, canceled.status, canceled.messages);
 }
 
 /* ---- domain ---- */

@@ -47,15 +47,14 @@ static const json_t *connections_of(struct op_context *ctx, struct automation_co
     return connections;
 }
 
-/* Replies with the automation; NULL: a dry run, whose report is written. */
-static bool reply_automation(struct op_context *ctx, const struct automation_row *automation, struct reply *reply)
+static bool reply_saved(struct op_context *ctx, const struct automation_saved *saved, struct reply *reply)
 {
-    if (automation == NULL) {
+    if (saved->row == NULL) {
         reply->status = STATUS_DRY_RUN;
         return true;
     }
-    op_context_subject(ctx, work_id(&ctx->work, ID_AUTOMATION, automation->id));
-    automation_write(&ctx->work, automation, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_AUTOMATION, saved->row->id));
+    automation_write(&ctx->work, saved->row, saved->warnings, &reply->json);
     return true;
 }
 
@@ -79,7 +78,7 @@ bool op_automations_get(struct op_context *ctx, const struct automations_get_arg
     struct automation_row *automation;
     if (!automation_get(&ctx->work, args->automation_id, parts, &automation, err))
         return false;
-    automation_write(&ctx->work, automation, &reply->json);
+    automation_write(&ctx->work, automation, NULL, &reply->json);
     return true;
 }
 
@@ -94,8 +93,8 @@ bool op_automations_create(struct op_context *ctx, const struct automations_crea
         .published = args->published,
         .is_dry_run = args->dry_run,
     };
-    struct automation_row *automation;
-    return automation_create(&ctx->work, &edit, &reply->json, &automation, err) && reply_automation(ctx, automation, reply);
+    struct automation_saved saved;
+    return automation_create(&ctx->work, &edit, &reply->json, &saved, err) && reply_saved(ctx, &saved, reply);
 }
 
 bool op_automations_update(struct op_context *ctx, const struct automations_update_args *args, struct reply *reply,
@@ -111,9 +110,8 @@ bool op_automations_update(struct op_context *ctx, const struct automations_upda
         .stop_in_flight = args->stop_in_flight,
         .is_dry_run = args->dry_run,
     };
-    struct automation_row *automation;
-    return automation_update(&ctx->work, args->automation_id, &edit, &reply->json, &automation, err) &&
-           reply_automation(ctx, automation, reply);
+    struct automation_saved saved;
+    return automation_update(&ctx->work, args->automation_id, &edit, &reply->json, &saved, err) && reply_saved(ctx, &saved, reply);
 }
 
 bool op_automations_delete(struct op_context *ctx, const struct automations_delete_args *args, struct reply *reply,

@@ -209,6 +209,10 @@ create index automation_runs_open on automation_runs (brand_id, automation_id, i
 create index automation_runs_held on automation_runs (brand_id, automation_id, id) where is_held;
 create index automation_runs_of_audience on automation_runs (brand_id, audience_run_id, id) where audience_run_id is not null;
 create index automation_runs_by_automation on automation_runs (brand_id, automation_id, started_at desc, id desc);
+create index automation_runs_ended on automation_runs (brand_id, automation_id, status, started_at desc, id desc)
+    where status in ('completed', 'failed', 'canceled');
+create index automation_runs_not_completed on automation_runs (brand_id, status, started_at desc, id desc)
+    where status in ('failed', 'canceled');
 create index automation_runs_by_started on automation_runs (brand_id, started_at desc, id desc);
 create index automation_runs_by_contact on automation_runs (brand_id, email_key, automation_id, id);
 create index automation_runs_by_instance on automation_runs (brand_id, trigger_instance_id) where trigger_instance_id is not null;
@@ -255,6 +259,7 @@ create table automation_carriers (
     primary key (brand_id, version_id, node_id),
     constraint automation_carriers_send unique (brand_id, send_id)
 );
+create index automation_carriers_by_automation on automation_carriers (brand_id, automation_id);
 
 -- A message of a run. id comes from the identity of sends: callers see it as a send with one recipient.
 create table automation_sends (
@@ -269,6 +274,7 @@ create table automation_sends (
     audience_run_id     bigint,
     trigger_instance_id bigint,
     payload_id          bigint, -- null: the message has no payload, or has a result
+    canceled_at         timestamptz, -- it is skipped when its turn comes; messages of a canceled run are, too
     created_at          timestamptz not null,
     primary key (brand_id, id),
     constraint automation_sends_message unique (brand_id, carrier_id, ordinal),
@@ -278,6 +284,7 @@ create index automation_sends_by_automation on automation_sends (brand_id, autom
 create index automation_sends_by_audience_run on automation_sends (brand_id, audience_run_id, id desc) where audience_run_id is not null;
 create index automation_sends_by_instance on automation_sends (brand_id, trigger_instance_id, id desc)
     where trigger_instance_id is not null;
+create index automation_sends_canceled on automation_sends (brand_id, automation_id, id desc) where canceled_at is not null;
 create index automation_sends_by_payload on automation_sends (brand_id, payload_id) where payload_id is not null;
 
 -- Runs of an automation by day (UTC).
@@ -300,6 +307,7 @@ create unique index send_recipients_once on send_recipients (brand_id, send_id, 
 drop index sends_running;
 create index sends_running on sends (brand_id, id) where status = 'running' and not is_carrier;
 alter table send_ranges add column is_carrier boolean not null default false;
+create index send_results_not_sent on send_results (brand_id, send_id, ordinal) where outcome in ('failed', 'held');
 create index send_ranges_of_carriers on send_ranges (brand_id, send_id, from_ordinal) where is_carrier and next_ordinal <= to_ordinal;
 alter table send_retries add column is_carrier boolean not null default false;
 create index send_retries_of_carriers on send_retries (brand_id, send_id, due_at) where is_carrier and lease_owner is null;

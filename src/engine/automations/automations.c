@@ -46,7 +46,7 @@ bool automation_list(const struct work *work, struct automation_parts parts, int
 
     struct page page = page_begin(json, limit, found);
     while (page_next_row(&page))
-        automation_write(work, &rows[page.shown - 1], json);
+        automation_write(work, &rows[page.shown - 1], NULL, json);
     struct page_cursor end = { .set = false };
     if (page.shown > 0)
         end = (struct page_cursor){ .number = rows[page.shown - 1].updated_at, .id = rows[page.shown - 1].id };
@@ -79,7 +79,8 @@ static void write_versions(const struct work *work, const struct automation_row 
     json_array_end(json);
 }
 
-void automation_write(const struct work *work, const struct automation_row *automation, struct json_writer *json)
+void automation_write(const struct work *work, const struct automation_row *automation, const struct blockers *warnings,
+                      struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "automationId", ID_AUTOMATION, automation->id);
@@ -100,6 +101,8 @@ void automation_write(const struct work *work, const struct automation_row *auto
     }
     if (automation->version_ids.items != NULL)
         write_versions(work, automation, json);
+    if (warnings != NULL)
+        blockers_write_warnings(warnings, json);
     json_object_end(json);
 }
 

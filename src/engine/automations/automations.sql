@@ -37,13 +37,14 @@ select a.id, a.name, a.description, a.version::bigint, a.latest_version_id, a.li
                 limit :max_versions) w) as n (ids, numbers)
  where a.brand_id = :brand_id and a.id = :id and a.deleted_at is null;
 
--- Inserts a draft with its first version.
+-- Inserts a draft with its first version. No row: the brand has `bound` automations.
 -- name: automation_insert :one
--- params: brand_id bigint, name text, description text null, nodes jsonb, connections jsonb, definition_hash bytea, trigger_id bigint null, audience_id bigint null, email_ids bigint[], now timestamptz
+-- params: brand_id bigint, name text, description text null, nodes jsonb, connections jsonb, definition_hash bytea, trigger_id bigint null, audience_id bigint null, email_ids bigint[], bound bigint, now timestamptz
 -- columns: id bigint
-with ids as (
+with ids as materialized (
     select nextval(pg_get_serial_sequence('automations', 'id')) as id,
            nextval(pg_get_serial_sequence('automation_versions', 'id')) as version_id
+     where (select count(*) from (select 1 from automations where brand_id = :brand_id and deleted_at is null limit :bound) n) < :bound
 ), automation as (
     insert into automations (brand_id, id, name, description, latest_version_id, created_at, updated_at)
     overriding system value

@@ -28,6 +28,7 @@ static void write_blocker(const struct blocker *blocker, struct json_writer *jso
     json_object_begin(json);
     json_member_text(json, "nodeId", blocker->node != NULL ? blocker->node->id : NULL);
     json_member_text(json, "nodeLabel", blocker->node != NULL ? blocker->node->label : NULL);
+    json_member_text_if(json, "branch", blocker->branch);
     json_member_text(json, "severity", blocker->is_warning ? "warning" : "error");
     json_member_text(json, "message", blocker->message);
     json_object_end(json);
@@ -65,6 +66,12 @@ bool blockers_refuse(const struct blockers *blockers, struct error *err)
     return fail(err, ERR_PUBLISH_VALIDATION_FAILED, "published", "%zu %s publishing. %s", blockers->error_count,
                 blockers->error_count == 1 ? "problem prevents" : "problems prevent", first_error(blockers)) ||
            error_with_details(err, buf_text(text));
+}
+
+void blockers_write_warnings(const struct blockers *blockers, struct json_writer *json)
+{
+    if (blockers->count > blockers->error_count)
+        write_list(blockers, "warnings", false, true, json);
 }
 
 void blockers_write_report(const struct blockers *blockers, const struct graph *graph, struct json_writer *json)

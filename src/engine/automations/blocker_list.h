@@ -9,6 +9,7 @@
 
 struct blocker {
     const struct graph_node *node; /* NULL: of the whole graph */
+    const char *branch;            /* of the node; NULL: none */
     bool is_warning;
     const char *message;
 };
@@ -23,6 +24,9 @@ struct blockers {
 
 /* Fails when there is a blocker that is no warning. Errors: PUBLISH_VALIDATION_FAILED, with warnings too in details. */
 MUST_CHECK bool blockers_refuse(const struct blockers *blockers, struct error *err) NONNULL(1, 2);
+
+/* Writes the member warnings; nothing when there are none. */
+void blockers_write_warnings(const struct blockers *blockers, struct json_writer *json) NONNULL(1, 2);
 
 /* The resource "automationDryRun". */
 void blockers_write_report(const struct blockers *blockers, const struct graph *graph, struct json_writer *json) NONNULL(1, 2, 3);

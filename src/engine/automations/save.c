@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/automations/blockers.h"
+#include "engine/automations/branch_warnings.h"
 #include "engine/automations/definition.h"
 #include "engine/automations/graph_issues.h"
 #include "engine/runs/cancel.h"
@@ -15,11 +16,14 @@
 #include <string.h>
 
 static const char untitled[] = "Untitled";
-/* Writes what a dry run has found. */
-static bool report(const struct work *work, const struct definition *definition, struct json_writer *json, struct error *err)
+
+/* Writes what a dry run has found. `id` 0: a new automation. */
+static bool report(const struct work *work, int64_t id, const struct definition *definition, struct json_writer *json,
+                   struct error *err)
 {
     struct blockers blockers;
-    if (!blockers_find(work, definition->graph, &definition->refs, &blockers, err))
+    if (!blockers_find(work, definition->graph, &definition->refs, &blockers, err) ||
+        !branch_warnings_find(work, id, definition, &blockers, err))
         return false;
     blockers_write_report(&blockers, definition->graph, json);
     return true;
@@ -48,22 +52,26 @@ static bool insert(const struct work *work, const struct automation_edit *edit, 
         .trigger_id = definition->trigger_id,
         .audience_id = definition->audience_id,
         .email_ids = definition->email_ids,
+        .bound = AUTOMATIONS_MAX_PER_BRAND,
         .now = work->now_us,
     };
     struct automation_insert_row *row;
     if (!sql_automation_insert(work->conn, work->arena, &params, &row, err))
         return false;
+    if (row == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "name", "A brand can have at most %d automations. Delete one.",
+                    AUTOMATIONS_MAX_PER_BRAND);
     *ret_id = row->id;
     return true;
 }
 
 bool automation_create(const struct work *work, const struct automation_edit *edit, struct json_writer *json,
-                       struct automation_row **ret_automation, struct error *err)
+                       struct automation_saved *ret_saved, struct error *err)
 {
     struct definition definition = { .graph = NULL };
     const char *name;
     int64_t id;
-    *ret_automation = NULL;
+    *ret_saved = (struct automation_saved){ .row = NULL };
     if (edit->published.set && edit->published.value)
         return fail(
             err, ERR_INVALID_REQUEST, "published",
@@ -72,9 +80,9 @@ bool automation_create(const struct work *work, const struct automation_edit *ed
         !graph_issues_check(work, definition.graph, &definition.refs, err))
         return false;
     if (edit->is_dry_run)
-        return report(work, &definition, json, err);
+        return report(work, 0, &definition, json, err);
     return insert(work, edit, name, &definition, &id, err) &&
-           automation_get(work, id, (struct automation_parts){ .graph = true }, ret_automation, err);
+           automation_get(work, id, (struct automation_parts){ .graph = true }, &ret_saved->row, err);
 }
 
 /* ---- Changing ---- */
@@ -91,6 +99,7 @@ struct change {
     bool has_graph;   /* the edit has nodes or connections */
     bool needs_graph; /* it must be checked */
     struct definition definition;
+    struct blockers *warnings; /* of a publication; NULL: it is none */
 };
 
 static bool lock(const struct work *work, struct change *change, struct error *err)
@@ -143,11 +152,19 @@ static bool graph_part(const struct work *work, const json_t *given, const char 
                                       (struct json_bounds){ .max_bytes = SIZE_MAX, .from_jsonb = true }, ret_part, err);
 }
 
+static bool check_publication(const struct work *work, struct change *change, struct error *err)
+{
+    const struct definition *definition = &change->definition;
+    struct blockers *found = arena_alloc(work->arena, sizeof(*found));
+    change->warnings = found;
+    return blockers_find(work, definition->graph, &definition->refs, found, err) && blockers_refuse(found, err) &&
+           branch_warnings_find(work, change->id, definition, found, err);
+}
+
 /* Checks the graph. A stored one had no issues when it was saved; if it has one now, it is a blocker. */
 static bool check_graph(const struct work *work, struct change *change, struct error *err)
 {
     struct definition *definition = &change->definition;
-    struct blockers blockers;
     const json_t *nodes;
     const json_t *connections;
     if (!change->needs_graph)
@@ -157,8 +174,7 @@ static bool check_graph(const struct work *work, struct change *change, struct e
         !definition_read(work, nodes, connections, definition, err) ||
         (change->has_graph && !graph_issues_check(work, definition->graph, &definition->refs, err)))
         return false;
-    return !change->is_publishing || change->edit->is_dry_run ||
-           (blockers_find(work, definition->graph, &definition->refs, &blockers, err) && blockers_refuse(&blockers, err));
+    return !change->is_publishing || change->edit->is_dry_run || check_publication(work, change, err);
 }
 
 /* Appends a version when the graph is another one. */
@@ -212,15 +228,16 @@ static bool change_runs(const struct work *work, const struct change *change, st
 }
 
 bool automation_update(const struct work *work, int64_t id, const struct automation_edit *edit, struct json_writer *json,
-                       struct automation_row **ret_automation, struct error *err)
+                       struct automation_saved *ret_saved, struct error *err)
 {
     struct change change = { .id = id, .edit = edit };
-    *ret_automation = NULL;
+    *ret_saved = (struct automation_saved){ .row = NULL };
     if (!check_edit(edit, err) || !clean_name(work, edit->name, &change.name, err) || !lock(work, &change, err) ||
         !check_states(&change, err) || !check_graph(work, &change, err))
         return false;
     if (edit->is_dry_run)
-        return report(work, &change.definition, json, err);
+        return report(work, id, &change.definition, json, err);
+    ret_saved->warnings = change.warnings;
     return append_version(work, &change, err) && change_row(work, &change, err) && change_runs(work, &change, err) &&
-           automation_get(work, id, (struct automation_parts){ .graph = true }, ret_automation, err);
+           automation_get(work, id, (struct automation_parts){ .graph = true }, &ret_saved->row, err);
 }

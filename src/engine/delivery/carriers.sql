@@ -79,16 +79,18 @@ with usage as (
 select id from messages order by ordinal;
 
 -- The messages of recipients of a carrier, in the order of the ordinals, with their sealed payloads. Every ordinal has a row, except
--- those behind the one with which the payloads exceed `max_bytes`.
+-- those behind the one with which the payloads exceed `max_bytes`. `canceled`: the reason why the message is not sent.
 -- name: carrier_messages :many
 -- params: brand_id bigint, carrier_id bigint, ordinals bigint[], with_payloads boolean, max_bytes bigint
--- columns: ordinal bigint, id bigint null, payload_id bigint null, sealed bytea null
-select l.ordinal, l.id, l.payload_id, l.sealed
-  from (select w.ordinal, m.id, m.payload_id, p.sealed,
+-- columns: ordinal bigint, id bigint null, payload_id bigint null, sealed bytea null, canceled text null
+select l.ordinal, l.id, l.payload_id, l.sealed,
+       case when l.canceled_at is not null then 'canceled' when l.run_status = 'canceled' then 'run canceled' end
+  from (select w.ordinal, m.id, m.payload_id, p.sealed, m.canceled_at, r.status as run_status,
                sum(octet_length(p.sealed)) over (order by w.ordinal rows between unbounded preceding and 1 preceding) as bytes_before
           from unnest(:ordinals::bigint[]) as w (ordinal)
           left join lateral (select * from automation_sends
                               where brand_id = :brand_id and carrier_id = :carrier_id and ordinal = w.ordinal limit 1) m on true
+          left join lateral (select status from automation_runs where brand_id = :brand_id and id = m.run_id limit 1) r on true
           left join lateral (select * from trigger_payloads
                               where :with_payloads and brand_id = :brand_id and id = m.payload_id limit 1) p on true) l
  where coalesce(l.bytes_before, 0) < :max_bytes

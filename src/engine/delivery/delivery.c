@@ -175,6 +175,14 @@ static void skip_ineligible(struct delivery_batch *batch)
     }
 }
 
+/* A message that was canceled, alone or with its run, is not sent. */
+static void skip_canceled(struct delivery_batch *batch)
+{
+    for (size_t i = 0; batch->is_carrier && i < batch->count; i++)
+        if (batch->messages[i].canceled != NULL)
+            skip(&batch->results[i], batch->messages[i].canceled);
+}
+
 static const char *suppression_hash_hex(const struct work *work, const char *email_key)
 {
     unsigned char hash[SECRET_HASH_BYTES];
@@ -305,6 +313,7 @@ bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struc
             .attempts = batch->recipients[i].attempts,
         };
     skip_ineligible(batch);
+    skip_canceled(batch);
     return skip_suppressed(work, batch, err);
 }
 

@@ -16,15 +16,38 @@ static bool is_critical(const struct insight_finding *finding)
     return critical > 0 && value >= critical;
 }
 
+/* The weight of each test of a detector: 1 / sqrt(its tests), so that a question which is asked once for the brand counts more than
+ * one of many domains or steps. The mean weight of all tests is 1. */
+static void weigh(const struct insight_findings *findings, double *ret_weights)
+{
+    size_t tests = 0;
+    double sum = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (!findings->items[i].is_fact) {
+            ret_weights[findings->items[i].detector]++;
+            tests++;
+        }
+    }
+    for (size_t at = 0; at < INSIGHT_DETECTOR_COUNT; at++) {
+        sum += sqrt(ret_weights[at]);
+        ret_weights[at] = ret_weights[at] > 0 ? 1 / sqrt(ret_weights[at]) : 0;
+    }
+    for (size_t at = 0; at < INSIGHT_DETECTOR_COUNT && sum > 0; at++)
+        ret_weights[at] *= (double)tests / sum;
+}
+
 void insights_judge(struct arena *arena, struct insight_findings *findings)
 {
     double *p = arena_array(arena, findings->count + 1, sizeof(*p));
     double *q = arena_array(arena, findings->count + 1, sizeof(*q));
     size_t *scratch = arena_array(arena, findings->count + 1, sizeof(*scratch));
+    double weights[INSIGHT_DETECTOR_COUNT] = { 0 };
     size_t tests = 0;
+    weigh(findings, weights);
     for (size_t i = 0; i < findings->count; i++) {
-        if (!findings->items[i].is_fact)
-            p[tests++] = findings->items[i].p;
+        const struct insight_finding *finding = &findings->items[i];
+        if (!finding->is_fact)
+            p[tests++] = fmin(1, finding->p / weights[finding->detector]);
     }
     benjamini_hochberg(p, tests, q, scratch);
     tests = 0;

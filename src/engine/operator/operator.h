@@ -56,12 +56,19 @@ MUST_CHECK bool operator_create_session(const struct work *work, const struct op
 MUST_CHECK bool operator_end_session(const struct work *work, const char *wire_id, bool *ret_ended, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Pauses a running send, which the API refuses, and cancels any send that has not ended, a running one included. `ret_status` is
+/* A canceled send. */
+struct operator_canceled {
+    const char *status;      /* afterwards */
+    struct opt_int messages; /* of a carrier: the messages that are not sent */
+};
+
+/* Pauses a running send, which the API refuses, and cancels any send that has not ended, a running one included, or a message of an
+ * automation that has not begun. A carrier that is held after a restore loses its open messages, and is released. `ret_status` is
  * the status afterwards. Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
 MUST_CHECK bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
     NONNULL(1, 2, 3, 4);
-MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
-    NONNULL(1, 2, 3, 4);
+MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, struct operator_canceled *ret_canceled,
+                                     struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Sets the number of recipients above which the sends of work->organization_id wait for an approval; unset: none waits. */
 MUST_CHECK bool operator_set_approvals(const struct work *work, struct opt_int above, struct error *err) NONNULL(1, 3);

@@ -81,14 +81,19 @@ select s.id, s.user_name, s.role,
 -- params: id bigint, now timestamptz
 update sessions set ended_at = :now where id = :id and ended_at is null and expires_at > :now;
 
--- The brand and the organization of a send.
+-- The brand and the organization of a send, and its kind: a campaign, a carrier, or one message of a carrier. The primary key of
+-- automation_sends begins with the brand, so the message is looked up in each brand.
 -- name: operator_send_owner :one
 -- params: id bigint
--- columns: brand_id bigint, organization_id bigint
-select s.brand_id, b.organization_id
+-- columns: brand_id bigint, organization_id bigint, kind text
+select s.brand_id, b.organization_id, case when s.is_carrier then 'carrier' else 'campaign' end
   from sends s
   join brands b on b.id = s.brand_id
- where s.id = :id and not s.is_carrier;
+ where s.id = :id
+ union all
+select b.id, b.organization_id, 'message'
+  from brands b
+ cross join lateral (select 1 from automation_sends where brand_id = b.id and id = :id limit 1) m;
 
 -- A sending domain by its name, with the number of keys in use.
 -- name: operator_domain_find :one

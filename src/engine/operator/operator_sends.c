@@ -1,11 +1,19 @@
 #include "engine/operator/operator.h"
 
+#include "base/text.h"
 #include "engine/core/restore_holds.h"
 #include "engine/operator/operator_audit.h"
 #include "engine/sends/approval.h"
 #include "sql/operator.h"
 
-static bool find_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
+static bool no_send(struct error *err)
+{
+    return fail(err, ERR_SEND_NOT_FOUND, "send", "No send with this id.");
+}
+
+/* `ret_kind`: campaign, carrier or message. */
+static bool find_any_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id,
+                          const char **ret_kind, struct error *err)
 {
     *ret_id = id_decode(&work->engine->ids, ID_SEND, wire_id);
     struct operator_send_owner_params params = { .id = *ret_id };
@@ -13,11 +21,18 @@ static bool find_send(const struct work *work, const char *wire_id, struct work 
     if (!sql_operator_send_owner(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_SEND_NOT_FOUND, "send", "No send with this id.");
+        return no_send(err);
+    *ret_kind = row->kind;
     *ret_own = *work;
     ret_own->organization_id = row->organization_id;
     ret_own->brand_id = row->brand_id;
     return true;
+}
+
+static bool find_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
+{
+    const char *kind;
+    return find_any_send(work, wire_id, ret_own, ret_id, &kind, err) && (text_equal(kind, "campaign") || no_send(err));
 }
 
 bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
@@ -36,16 +51,32 @@ bool operator_pause_send(const struct work *work, const char *wire_id, const cha
     return operator_commit(&own, &tx, "admin.send.pause", wire_id, err);
 }
 
-bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
+static bool cancel_carrier(const struct work *own, int64_t id, struct operator_canceled *canceled, struct error *err)
+{
+    *canceled = (struct operator_canceled){ .status = "running", .messages = { .set = true } };
+    return send_cancel_held(own, id, &canceled->messages.value, err);
+}
+
+static bool cancel_own(const struct work *own, int64_t id, struct operator_canceled *canceled, struct error *err)
+{
+    struct send_row *send;
+    if (!send_pause_running(own, id, err) || !send_cancel(own, id, &send, err))
+        return false;
+    *canceled = (struct operator_canceled){ .status = send->status };
+    return true;
+}
+
+bool operator_cancel_send(const struct work *work, const char *wire_id, struct operator_canceled *ret_canceled, struct error *err)
 {
     struct work own;
     int64_t id;
-    struct send_row *send;
+    const char *kind;
     DB_TX tx = { .conn = NULL };
-    if (!find_send(work, wire_id, &own, &id, err) || !db_tx_begin(own.conn, &tx, err) || !send_pause_running(&own, id, err) ||
-        !send_cancel(&own, id, &send, err))
+    if (!find_any_send(work, wire_id, &own, &id, &kind, err) || !db_tx_begin(own.conn, &tx, err))
         return false;
-    *ret_status = send->status;
+    bool done = text_equal(kind, "carrier") ? cancel_carrier(&own, id, ret_canceled, err) : cancel_own(&own, id, ret_canceled, err);
+    if (!done)
+        return false;
     return operator_commit(&own, &tx, "admin.send.cancel", wire_id, err);
 }
 

@@ -1,6 +1,7 @@
 /*
  * Canceling runs: ends open runs with their steps, counts and events, set-based, in
- * the open transaction of the work. Messages that were handed over are delivered.
+ * the open transaction of the work. Senders skip messages of canceled runs that
+ * they have not leased yet; others are delivered.
  * Payloads that nothing reads any more are erased in the same transaction.
  *
  * A run that a stepper holds is canceled behind its step. Any thread.

@@ -101,9 +101,15 @@ static void write_logs(const struct db_rows *logs, struct json_writer *json)
     json_array_end(json);
 }
 
-/* `previous` is the status before the cancellation; NULL: the run was not canceled by this call. */
-static void write_run(const struct work *work, const struct run_row *run, const char *previous, const struct db_rows *logs,
-                      struct json_writer *json)
+/* A run that this call has canceled, as it was before. */
+struct run_before {
+    const char *status;
+    int64_t unsent_messages; /* which are not sent any more */
+};
+
+/* `previous` NULL: the run was not canceled by this call. */
+static void write_run(const struct work *work, const struct run_row *run, const struct run_before *previous,
+                      const struct db_rows *logs, struct json_writer *json)
 {
     char *hash = arena_alloc(work->arena, 2 * run->definition_hash.size + 1);
     hex_encode(run->definition_hash.data, run->definition_hash.size, hash);
@@ -116,7 +122,10 @@ static void write_run(const struct work *work, const struct run_row *run, const 
     json_member_id_if(json, work, "audienceRunId", ID_AUDIENCE_RUN, run->audience_run_id);
     json_member_text(json, "mode", run->mode);
     json_member_text(json, "status", run->status);
-    json_member_text_if(json, "previousStatus", previous);
+    if (previous != NULL) {
+        json_member_text(json, "previousStatus", previous->status);
+        json_member_int(json, "unsentMessages", previous->unsent_messages);
+    }
     json_member_text(json, "recipientEmail", run->email);
     json_member_time(json, "startedAt", run->started_at);
     json_member_time_if(json, "completedAt", run->completed_at);
@@ -239,8 +248,8 @@ static bool run_not_found(struct error *err)
     return fail(err, ERR_AUTOMATION_RUN_NOT_FOUND, "automationRunId", "No automation run with this id in this brand.");
 }
 
-static bool write_one(const struct work *work, int64_t run_id, const char *previous, bool with_logs, struct json_writer *json,
-                      struct error *err)
+static bool write_one(const struct work *work, int64_t run_id, const struct run_before *previous, bool with_logs,
+                      struct json_writer *json, struct error *err)
 {
     struct search_sql *sql = runs_query_new(work);
     struct run_logs_params params = { .brand_id = work->brand_id, .run_id = run_id, .limit = RUN_LOGS_MAX };
@@ -276,7 +285,11 @@ bool run_cancel(const struct work *work, int64_t run_id, struct json_writer *jso
     if (text_equal(run->status, "completed") || text_equal(run->status, "failed"))
         return fail(err, ERR_RUN_NOT_CANCELLABLE, "automationRunId",
                     "This run is %s; only a run that has not ended can be canceled.", run->status);
-    if (!runs_cancel(work, (struct runs_to_cancel){ .run_id = run_id }, &canceled, err))
+    struct run_unsent_messages_params unsent = { .brand_id = work->brand_id, .id = run_id };
+    struct run_unsent_messages_row *waiting;
+    if (!sql_run_unsent_messages(work->conn, work->arena, &unsent, &waiting, err) ||
+        !runs_cancel(work, (struct runs_to_cancel){ .run_id = run_id }, &canceled, err))
         return false;
-    return write_one(work, run_id, canceled > 0 ? run->status : NULL, false, json, err);
+    struct run_before before = { .status = run->status, .unsent_messages = waiting->count };
+    return write_one(work, run_id, canceled > 0 ? &before : NULL, false, json, err);
 }

@@ -26,3 +26,16 @@ select s.visit, s.node_id, s.node_type, n.name, s.status, s.error, s.started_at,
 -- params: brand_id bigint, id bigint
 -- columns: status text
 select status from automation_runs where brand_id = :brand_id and id = :id for no key update;
+
+-- The messages of a run that no sender has leased, so that they are not sent when the run is canceled.
+-- name: run_unsent_messages :one
+-- params: brand_id bigint, id bigint
+-- columns: count bigint
+select count(*)
+  from automation_sends m
+ cross join lateral (select g.started_at from send_ranges g
+                      where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
+                      order by g.from_ordinal desc
+                      limit 1) q
+  left join send_retries y on y.brand_id = m.brand_id and y.send_id = m.carrier_id and y.ordinal = m.ordinal
+ where m.brand_id = :brand_id and m.run_id = :id and (q.started_at is null or (y.ordinal is not null and y.lease_owner is null));

@@ -81,15 +81,34 @@ static bool check_joins(const struct work *work, const struct send_filter *filte
            fail(err, ERR_AUDIENCE_RUN_NOT_FOUND, "audienceRunId", "No audience run with this id in this brand.");
 }
 
+/* The source of a page of messages: the narrowest filter. */
+static const char *message_source(const struct send_filter *filter)
+{
+    if (filter->run_id != 0)
+        return "run";
+    if (filter->instance_id != 0)
+        return "instance";
+    if (text_equal(filter->status, "failed"))
+        return "failed";
+    if (text_equal(filter->status, "queued") || text_equal(filter->status, "running"))
+        return "open";
+    if (filter->audience_run_id != 0)
+        return "audience_run";
+    return text_equal(filter->status, "canceled") ? "canceled" : "automation";
+}
+
+/* A message is never scheduled, and never paused. */
+static bool may_have_status(const char *status)
+{
+    return status == NULL || !(text_equal(status, "scheduled") || text_equal(status, "paused"));
+}
+
 static bool find_message_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
                               int64_t limit, struct send_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     struct send_page_of_automation_params params = {
         .brand_id = work->brand_id,
-        .by = filter->run_id != 0            ? "run"
-              : filter->audience_run_id != 0 ? "audience_run"
-              : filter->instance_id != 0     ? "instance"
-                                             : "automation",
+        .by = message_source(filter),
         .automation_id = filter->automation_id,
         .run_id = filter->run_id,
         .audience_run_id = filter->audience_run_id,
@@ -99,7 +118,9 @@ static bool find_message_page(const struct work *work, const struct send_filter 
         .id = cursor_start->id,
         .limit = limit,
     };
-    return check_joins(work, filter, err) && sql_send_page_of_automation(work->conn, work->arena, &params, ret_rows, ret_page, err);
+    return check_joins(work, filter, err) &&
+           (!may_have_status(filter->status) ||
+            sql_send_page_of_automation(work->conn, work->arena, &params, ret_rows, ret_page, err));
 }
 
 static bool find_send_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
@@ -167,8 +188,10 @@ bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, stru
 bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_cancel_params cancel = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct send_cancel_message_params message = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &send_cancel_statement, &cancel);
+    db_batch_add(batch, &send_cancel_message_statement, &message);
     struct send_places places = add_find(work, send_id, batch);
     if (!db_batch_run(batch, err))
         return false;
@@ -181,6 +204,18 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
                     gradual_is_running(send) ? " Pause it first." : "");
     *ret_send = send;
     return true;
+}
+
+bool send_cancel_held(const struct work *work, int64_t carrier_id, int64_t *ret_canceled, struct error *err)
+{
+    struct send_cancel_held_params params = { .brand_id = work->brand_id, .id = carrier_id, .now = work->now_us };
+    struct send_cancel_held_row *row;
+    if (!sql_send_cancel_held(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_canceled = row->canceled;
+    return row->canceled >= 0 || fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId",
+                                      "This is the mail of a step of an automation. It can be canceled while it is held after a "
+                                      "restore. Otherwise cancel its runs, or unpublish the automation with stopInFlight.");
 }
 
 static bool refuse_pause(const struct send_row *send, struct error *err)

@@ -69,10 +69,15 @@ MUST_CHECK bool send_create(const struct work *work, const struct send_request *
 /* Stores the job that begins the send. Canceling the send removes this job from the queue. */
 MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, struct error *err) NONNULL(1, 4);
 
-/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged. The allowance of the
- * recipients without a result is returned at once. A recipient who is mailed after all is counted again with the result.
- * Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
+/* Cancels a send that has not begun, or is paused, and returns it. A message of an automation is canceled while no sender has
+ * leased it. A canceled send is returned unchanged. The allowance of the recipients without a result is returned at once. A
+ * recipient who is mailed after all is counted again with the result. Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
+    NONNULL(1, 3, 4);
+
+/* Cancels the messages without a result of a carrier that is held after a restore, and releases the carrier. Senders skip these
+ * messages. Errors: SEND_NOT_CANCELLABLE. */
+MUST_CHECK bool send_cancel_held(const struct work *work, int64_t carrier_id, int64_t *ret_canceled, struct error *err)
     NONNULL(1, 3, 4);
 
 /* Pauses a running gradual send, and returns it. A send that a caller or a guard has paused is returned unchanged.

@@ -239,7 +239,8 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
   left join lateral (select g.started_at from send_ranges g
                       where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
                       order by g.from_ordinal desc limit 1) q on true
- cross join lateral (select case when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
+ cross join lateral (select case when m.canceled_at is not null and coalesce(t.outcome, 'skipped') = 'skipped' then 'canceled'
+                              when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
                                  when q.started_at is not null then 'running' else 'queued' end as status) w
  cross join lateral (select coalesce(t.outcome = 'delivered', false)::int::bigint as delivered, coalesce(t.outcome = 'bounced', false)::int::bigint as bounced,
                             coalesce(t.outcome = 'skipped', false)::int::bigint as skipped, coalesce(t.outcome = 'failed', false)::int::bigint as failed,
@@ -253,7 +254,8 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
  where m.brand_id = :brand_id and m.id = :id;
 
 -- The messages of one run, audience run, fire or automation, newest first (keyset pagination). `by` names the narrowest filter, whose
--- index is read; the others are conditions.
+-- index is read; the others are conditions. Messages that have failed, or have no result yet, are found by the results and ranges of the
+-- carriers, because they may be few among many. The messages are sorted before their results are read, so that a page reads few.
 -- name: send_page_of_automation :page
 -- row: send
 -- params: brand_id bigint, by text, automation_id bigint, run_id bigint, audience_run_id bigint, instance_id bigint, status text null, from_start boolean, id bigint, limit bigint
@@ -270,7 +272,8 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
        case when y.ordinal is null then 0 else 1 end::bigint, coalesce(d.kind = 'sandbox', false),
        case when t.outcome = 'bounced' then 0 else e.bounced end, s.is_tracked, null::float8, null::float8, null::bigint, null::text,
        null::text, null::bigint, null::timestamptz, null::timestamptz, null::timestamptz, 'approved', m.automation_id, m.node_id, m.run_id, m.audience_run_id, m.trigger_instance_id
-  from (select * from automation_sends
+  from (select u.* from (
+        select * from automation_sends
          where :by = 'run' and brand_id = :brand_id and run_id = :run_id
          union all
         select * from automation_sends
@@ -280,9 +283,52 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
          where :by = 'instance' and brand_id = :brand_id and trigger_instance_id = :instance_id
          union all
         select * from automation_sends
-         where :by = 'automation' and brand_id = :brand_id and automation_id = :automation_id) m
-  join sends s on s.brand_id = m.brand_id and s.id = m.carrier_id
-  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+         where :by = 'automation' and brand_id = :brand_id and automation_id = :automation_id
+         union all
+        select * from automation_sends
+         where :by = 'canceled' and brand_id = :brand_id and automation_id = :automation_id and canceled_at is not null
+         union all
+        (select m.*
+           from (select send_id from automation_carriers
+                  where :by = 'failed' and brand_id = :brand_id
+                    and automation_id = coalesce(nullif(:automation_id, 0), (select automation_id from audience_runs
+                                                                              where brand_id = :brand_id and id = :audience_run_id))) k
+          cross join lateral (select ordinal from send_results
+                               where brand_id = :brand_id and send_id = k.send_id and outcome in ('failed', 'held')) f
+          cross join lateral (select * from automation_sends
+                               where brand_id = :brand_id and carrier_id = k.send_id and ordinal = f.ordinal limit 1) m
+          where (:from_start or m.id < :id) and (:audience_run_id = 0 or m.audience_run_id = :audience_run_id)
+          order by m.id desc
+          limit :limit)
+         union all
+        (select m.*
+           from (select send_id from automation_carriers
+                  where :by = 'open' and brand_id = :brand_id
+                    and automation_id = coalesce(nullif(:automation_id, 0), (select automation_id from audience_runs
+                                                                              where brand_id = :brand_id and id = :audience_run_id))) k
+          cross join lateral (select n.ordinal
+                                from send_ranges g
+                               cross join lateral generate_series(g.next_ordinal, g.to_ordinal) as n (ordinal)
+                               where g.brand_id = :brand_id and g.send_id = k.send_id and g.is_carrier and g.next_ordinal <= g.to_ordinal
+                                 and (g.started_at is not null) = (:status = 'running')
+                                 and (select true from send_results
+                                       where brand_id = :brand_id and send_id = k.send_id and ordinal = n.ordinal limit 1) is null
+                               union
+                              select y.ordinal
+                                from send_retries y
+                               where y.brand_id = :brand_id and y.send_id = k.send_id and :status = 'running') o
+          cross join lateral (select * from automation_sends
+                               where brand_id = :brand_id and carrier_id = k.send_id and ordinal = o.ordinal limit 1) m
+          where (:from_start or m.id < :id) and (:audience_run_id = 0 or m.audience_run_id = :audience_run_id) and m.canceled_at is null
+          order by m.id desc
+          limit :limit)) u
+         where (:from_start or u.id < :id)
+           and (:automation_id = 0 or u.automation_id = :automation_id)
+           and (:audience_run_id = 0 or u.audience_run_id = :audience_run_id)
+           and (:instance_id = 0 or u.trigger_instance_id = :instance_id)
+         order by u.id desc) m
+ cross join lateral (select * from sends where brand_id = m.brand_id and id = m.carrier_id limit 1) s
+  left join lateral (select kind from domains where brand_id = s.brand_id and id = s.domain_id limit 1) d on true
   left join lateral (select * from send_results
                       where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal limit 1) t on true
   left join lateral (select * from send_retries
@@ -290,7 +336,8 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
   left join lateral (select g.started_at from send_ranges g
                       where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
                       order by g.from_ordinal desc limit 1) q on true
- cross join lateral (select case when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
+ cross join lateral (select case when m.canceled_at is not null and coalesce(t.outcome, 'skipped') = 'skipped' then 'canceled'
+                              when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
                                  when q.started_at is not null then 'running' else 'queued' end as status) w
  cross join lateral (select coalesce(t.outcome = 'delivered', false)::int::bigint as delivered, coalesce(t.outcome = 'bounced', false)::int::bigint as bounced,
                             coalesce(t.outcome = 'skipped', false)::int::bigint as skipped, coalesce(t.outcome = 'failed', false)::int::bigint as failed,
@@ -301,11 +348,7 @@ select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, 
                             count(*) filter (where event_type = 'unsubscribed') as unsubscribed
                        from recipient_events
                       where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal) e
- where (:from_start or m.id < :id)
-   and (:automation_id = 0 or m.automation_id = :automation_id)
-   and (:audience_run_id = 0 or m.audience_run_id = :audience_run_id)
-   and (:instance_id = 0 or m.trigger_instance_id = :instance_id)
-   and (:status::text is null or w.status = :status)
+ where (:status::text is null or w.status = :status)
  order by m.id desc
  limit :limit;
 
@@ -384,6 +427,54 @@ with figures as (
        and u.period_start = date_trunc('month', coalesce(r.released_at, c.started_at) at time zone 'UTC')::date
 )
 select 1 from canceled;
+
+-- Cancels a message of an automation that has not begun. The lock of its range keeps a sender from leasing it meanwhile; the sender
+-- skips the message later.
+-- name: send_cancel_message :exec
+-- params: brand_id bigint, id bigint, now timestamptz
+with waiting as (
+    select m.id
+      from automation_sends m
+     cross join lateral (select g.started_at from send_ranges g
+                          where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
+                          order by g.from_ordinal desc
+                          limit 1
+                            for update) q
+     where m.brand_id = :brand_id and m.id = :id and q.started_at is null
+)
+update automation_sends m
+   set canceled_at = coalesce(m.canceled_at, :now)
+  from waiting w
+ where m.brand_id = :brand_id and m.id = w.id;
+
+-- Cancels the messages without a result of a carrier that is held after a restore, also those that had begun before. Messages that
+-- come later are sent.
+-- name: send_cancel_held :one
+-- params: brand_id bigint, id bigint, now timestamptz
+-- columns: canceled bigint
+with held as (
+    select brand_id, id from sends where brand_id = :brand_id and id = :id and is_carrier and held_at is not null for update
+), canceled as (
+    update automation_sends m
+       set canceled_at = :now
+      from (select n.id
+              from held h
+              join automation_sends n on n.brand_id = h.brand_id and n.carrier_id = h.id
+             where n.canceled_at is null
+               and not exists (select 1 from send_results r
+                                where r.brand_id = n.brand_id and r.send_id = n.carrier_id and r.ordinal = n.ordinal)
+             order by n.id
+               for update of n) c
+     where m.brand_id = :brand_id and m.id = c.id
+    returning 1
+), released as (
+    update sends s set held_at = null from held h
+     where s.brand_id = h.brand_id and s.id = h.id and (select count(*) from canceled) >= 0
+    returning s.id
+), told as materialized (
+    select pg_notify('posthorn_send', '') from released
+)
+select case when exists (select 1 from told) then (select count(*) from canceled) else -1 end;
 
 -- Pauses a running send, and notifies all sender processes.
 -- name: send_pause_running :exec

@@ -8,6 +8,26 @@ select a.latest_version_id, v.nodes, v.connections, b.time_zone
   join brands b on b.id = a.brand_id
  where a.brand_id = :brand_id and a.id = :id and a.deleted_at is null;
 
+-- The time zone of a brand.
+-- name: simulation_time_zone :one
+-- params: brand_id bigint
+-- columns: time_zone text
+select time_zone from brands where id = :brand_id;
+
+-- The contacts of the last fires of a trigger, each once.
+-- name: simulation_fired :many
+-- params: brand_id bigint, trigger_id bigint, since timestamptz, fires bigint, limit bigint
+-- columns: contact_id bigint
+select coalesce(f.contact_id, 0)
+  from (select i.contact_id, i.occurred_at
+          from trigger_instances i
+         where i.brand_id = :brand_id and i.trigger_id = :trigger_id and i.occurred_at > :since and i.contact_id is not null
+         order by i.occurred_at desc, i.id desc
+         limit :fires) f
+ group by f.contact_id
+ order by max(f.occurred_at) desc, f.contact_id
+ limit :limit;
+
 -- The contact with an address, with what conditions may name.
 -- name: simulation_contact :one
 -- row: simulation_contact

@@ -159,12 +159,15 @@ static bool read_schema(const struct work *work, const struct trigger_input *inp
 
 bool trigger_create(const struct work *work, const struct trigger_input *input, struct trigger_row **ret_trigger, struct error *err)
 {
-    struct trigger_insert_params params = { .brand_id = work->brand_id, .now = work->now_us };
+    struct trigger_insert_params params = { .brand_id = work->brand_id, .bound = TRIGGERS_MAX_PER_BRAND, .now = work->now_us };
     if (!read_title(work, input->title, &params.title, err) || !read_schema(work, input, &params.schema, err))
         return false;
     if (input->description != NULL && input->description[0] != '\0')
         params.description = input->description;
-    return sql_trigger_insert(work->conn, work->arena, &params, ret_trigger, err);
+    if (!sql_trigger_insert(work->conn, work->arena, &params, ret_trigger, err))
+        return false;
+    return *ret_trigger != NULL || fail(err, ERR_INVALID_REQUEST, "title",
+                                        "A brand can have at most %d triggers of its own. Delete one.", TRIGGERS_MAX_PER_BRAND);
 }
 
 bool trigger_update(const struct work *work, int64_t id, const struct trigger_input *input, struct trigger_row **ret_trigger,

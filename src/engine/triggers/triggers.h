@@ -16,7 +16,8 @@
 #include <jansson.h>
 
 enum {
-    TRIGGER_REFERENCES_MAX = 100, /* automations that a refusal or a report names */
+    TRIGGER_REFERENCES_MAX = 100,   /* automations that a refusal or a report names */
+    TRIGGERS_MAX_PER_BRAND = 10000, /* without those of integrations */
 };
 
 /* ---- Triggers ---- */

@@ -35,13 +35,14 @@ select t.provider, t.title, t.schema, t.contract, t.contract_version, t.contract
  where t.brand_id = :brand_id and t.id = :id
    for update of t;
 
--- Inserts a custom trigger.
+-- Inserts a custom trigger. No row: the brand has `bound` of them.
 -- name: trigger_insert :one
 -- row: trigger
--- params: brand_id bigint, title text, description text null, schema jsonb, now timestamptz
+-- params: brand_id bigint, title text, description text null, schema jsonb, bound bigint, now timestamptz
 -- columns: id bigint, provider text, event text null, title text, description text null, schema jsonb, contract jsonb null, contract_version integer, contract_hash bytea null, enforcement text, created_at timestamptz, updated_at timestamptz
 insert into triggers as t (brand_id, title, description, schema, created_at, updated_at)
-values (:brand_id, :title, :description, :schema, :now, :now)
+select :brand_id, :title, :description, :schema, :now, :now
+ where (select count(*) from (select 1 from triggers where brand_id = :brand_id and connection_id is null limit :bound) n) < :bound
 returning t.id, t.provider, t.event, t.title, t.description, t.schema, t.contract, t.contract_version, t.contract_hash, t.enforcement,
           t.created_at, t.updated_at;
 

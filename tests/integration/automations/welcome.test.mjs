@@ -155,7 +155,7 @@ describe('a welcome series', LIMIT, () => {
     assert.deepEqual(simulated.runs.map(({ path }) => path.map(({ nodeId }) => nodeId).join(' ')), Array(2).fill('start hello first nudge plan morning offer'));
     assert.match(simulated.runs[0].path.at(-1).from, /T09:00:00\.000Z$/);
     assert.deepEqual(simulated.branches.filter(({ nodeId }) => nodeId === 'first'), [{ nodeId: 'first', branch: 'event', contacts: 0 }, { nodeId: 'first', branch: 'timeout', contacts: 2 }]);
-    assert.match(simulated.warnings.join(), /branch true of plan/);
+    assert.doesNotMatch(simulated.warnings.join(), /of plan/, 'the payload of a fire decides it');
     assert.match(await refused('fire_trigger_event', { triggerEventId: triggers.signUp, payload: { email: address('ada'), name: 'Ada' } }), /NO_PUBLISHED_AUTOMATION/);
     assert.equal((await call('check_trigger', { triggerEventId: triggers.signUp })).ready, false);
     assert.equal((await call('save_automation', { automationId, published: true })).published, true);
@@ -232,5 +232,16 @@ describe('a welcome series', LIMIT, () => {
     const why = await installation.run('why', address('bob'));
     assert.equal(why.code, 0, why.stderr);
     assert.ok(!why.stdout.includes(MARKER));
+  });
+
+  test('a publication warns of a branch that nobody who fired would take', async () => {
+    const { nodes, connections } = graph();
+    nodes.push({ id: 'partner', label: 'From a partner', type: 'filter', config: { logicalOperator: 'AND', conditions: [{ field: 'contact.source', operator: 'equals', value: 'partner' }] } });
+    connections[0].to = 'partner';
+    connections.push({ from: 'partner', to: 'hello', branch: 'true' }, { from: 'partner', to: 'hello', branch: 'false' });
+    const changed = await call('save_automation', { automationId, nodes, connections, published: true });
+    assert.equal(changed.published, true);
+    assert.deepEqual(changed.warnings.filter(({ branch }) => branch !== undefined).map(({ nodeId, branch }) => [nodeId, branch]), [['partner', 'true']]);
+    assert.match(JSON.stringify(changed.warnings), /None of 5 contacts with recent events of the trigger takes the branch true/);
   });
 });

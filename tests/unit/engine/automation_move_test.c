@@ -53,23 +53,23 @@ static const json_t *random_graph(const json_t **ret_connections, const char *au
 static int64_t make_automation(const char *audience_id)
 {
     struct error err;
-    struct automation_row *row;
+    struct automation_saved saved;
     BUF_SCOPE out;
     buf_init(&out, 1024 * 1024);
     struct json_writer json;
     json_writer_init(&json, &out);
     struct automation_edit edit = { .name = "Moving" };
     edit.nodes = random_graph(&edit.connections, audience_id);
-    assert_ok(automation_create(&work, &edit, &json, &row, &err), &err);
-    int64_t id = row->id;
+    assert_ok(automation_create(&work, &edit, &json, &saved, &err), &err);
+    int64_t id = saved.row->id;
     for (int version = 2; version <= VERSIONS; version++) {
         edit.nodes = random_graph(&edit.connections, audience_id);
         /* The description of a node makes equal graphs different versions. */
         json_object_set_new(json_array_get(json_for_iteration(edit.nodes), 0), "description", json_integer(0));
         json_object_set_new(json_array_get(json_for_iteration(edit.nodes), 0), "description",
                             json_string(arena_printf(arena, "%d", version)));
-        assert_ok(automation_update(&work, id, &edit, &json, &row, &err), &err);
-        assert_int_equal(row->version, version);
+        assert_ok(automation_update(&work, id, &edit, &json, &saved, &err), &err);
+        assert_int_equal(saved.row->version, version);
     }
     return id;
 }
@@ -198,7 +198,7 @@ static void test_an_erased_payload_keeps_a_run(void **state)
 {
     (void)state;
     struct error err;
-    struct automation_row *row;
+    struct automation_saved saved;
     BUF_SCOPE out;
     buf_init(&out, 1024 * 1024);
     struct json_writer json;
@@ -216,7 +216,7 @@ static void test_an_erased_payload_keeps_a_run(void **state)
                                                    "type", "trigger", "config", "mode", "event", "triggerEventId", trigger_id, "id",
                                                    "pause", "type", "wait", "config", "duration", 1, "unit", "days"));
     edit.connections = json_in_arena(arena, json_pack("[{s:s, s:s}]", "from", "start", "to", "pause"));
-    assert_ok(automation_create(&work, &edit, &json, &row, &err), &err);
+    assert_ok(automation_create(&work, &edit, &json, &saved, &err), &err);
     json_array_append_new(json_for_iteration(edit.nodes), json_pack("{s:s, s:s, s:{s:s, s:[{s:s, s:s, s:i}]}}", "id", "big", "type",
                                                                     "filter", "config", "logicalOperator", "AND", "conditions",
                                                                     "field", "payload.total", "operator", "gt", "value", 9));
@@ -225,13 +225,13 @@ static void test_an_erased_payload_keeps_a_run(void **state)
     json_array_append_new(json_for_iteration(edit.connections), json_pack("{s:s, s:s}", "from", "pause", "to", "big"));
     json_array_append_new(json_for_iteration(edit.connections),
                           json_pack("{s:s, s:s, s:s}", "from", "big", "to", "end", "branch", "true"));
-    assert_ok(automation_update(&work, row->id, &edit, &json, &row, &err), &err);
+    assert_ok(automation_update(&work, saved.row->id, &edit, &json, &saved, &err), &err);
     run_sql("insert into automation_runs (brand_id, automation_id, version_id, trigger_instance_id, payload_id, email, email_key, "
             "node_id,"
             " visit, due_at, started_at) select brand_id, automation_id, id, 1, p, 'a@example.com', 'a@example.com', 'pause', 2, "
             "now(), now()"
             " from automation_versions, (values (null), (5)) p (p) where version = 1");
-    const json_t *done = move(row->id, 2, false);
+    const json_t *done = move(saved.row->id, 2, false);
     assert_int_equal(json_get_int(done, "stays", -1), 1);
     assert_int_equal(json_get_int(done, "moves", -1), 1);
     assert_int_equal(open_on("r.payload_id is null and v.version = 1 and r.status = 'running'"), 1);

@@ -9,6 +9,8 @@
 #include "engine/core/restore_holds.h"
 #include "engine/events/recipient_events.h"
 #include "engine/operator/operator.h"
+#include "engine/runs/cancel.h"
+#include "engine/sends/sends.h"
 
 /* ---- Payloads ---- */
 
@@ -352,6 +354,68 @@ static void test_a_restore_holds_open_carriers(void **state)
     deliver("select count(*) from send_results where outcome = 'delivered'", 2);
 }
 
+/* The mail of a canceled run, and a canceled message, are skipped when their turn comes; the payload is gone then. */
+static void test_canceled_messages_are_skipped(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    int64_t payload_id = store("{\"code\":\"MARKER\",\"name\":\"Ada\"}", "{}");
+    int64_t run_id = make_waiting_run(0, 0);
+    struct carrier_message messages[] = { message_to(run_id, "ada@x.example"), message_to(run_id + 1, "bob@x.example"),
+                                          message_to(run_id + 2, "cyd@x.example") };
+    struct send_row *send;
+    struct error err;
+    struct int_list ids;
+    bool has_room;
+    int64_t canceled;
+    messages[0].payload_id = payload_id;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    assert_ok(runs_cancel(&work, (struct runs_to_cancel){ .run_id = run_id }, &canceled, &err), &err);
+    assert_int_equal(canceled, 1);
+    assert_ok(send_cancel(&work, ids.items[1], &send, &err), &err);
+    assert_string_equal(send->status, "canceled");
+    deliver("select count(*) from send_results", 3);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 1 and reason = 'run canceled'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 2 and reason = 'canceled'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'skipped'"), 2);
+    assert_int_equal(number_of("select count(*) from send_results where ordinal = 3 and outcome = 'delivered'"), 1);
+    assert_int_equal(number_of("select count(*) from trigger_payloads"), 0);
+    assert_int_equal(number_of("select sent from email_usage"), 1);
+    assert_ok(send_cancel(&work, ids.items[1], &send, &err), &err);
+    assert_string_equal(send->status, "canceled");
+    assert_false(send_cancel(&work, ids.items[2], &send, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+}
+
+/* The operator cancels what a restored database holds of an automation; later messages are sent. */
+static void test_a_held_carrier_is_canceled(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    const char *wire_id = work_id(&work, ID_SEND, carrier_id);
+    struct restore_hold_params hold = { .now = work.now_us };
+    struct operator_canceled canceled;
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "bob@x.example") };
+    struct carrier_message later = message_to(3, "cyd@x.example");
+    struct error err;
+    struct int_list ids;
+    bool has_room;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    run_sql("update send_ranges set started_at = now()");
+    assert_false(operator_cancel_send(&work, wire_id, &canceled, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+    assert_ok(sql_restore_hold(conn, arena, &hold, NULL, &err), &err);
+    assert_ok(operator_cancel_send(&work, wire_id, &canceled, &err), &err);
+    assert_int_equal(canceled.messages.value, 2);
+    assert_int_equal(number_of("select count(*) from sends where held_at is not null"), 0);
+    append(carrier_id, &later, 1, &has_room, &ids);
+    deliver("select count(*) from send_results", 3);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'skipped' and reason = 'canceled'"), 2);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered'"), 1);
+}
+
 /* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
 static void test_transactional_mail_needs_no_consent(void **state)
 {
@@ -476,6 +540,8 @@ int main(void)
         CARRIER_TEST(test_messages_are_delivered),
         CARRIER_TEST(test_engagement_belongs_to_the_message),
         CARRIER_TEST(test_a_restore_holds_open_carriers),
+        CARRIER_TEST(test_canceled_messages_are_skipped),
+        CARRIER_TEST(test_a_held_carrier_is_canceled),
         CARRIER_TEST(test_transactional_mail_needs_no_consent),
         CARRIER_TEST(test_payload_that_does_not_open),
         CARRIER_TEST(test_payloads_wait_for_the_key_file_that_sealed_them),

@@ -1119,6 +1119,7 @@ static void test_the_operator_stops_a_running_send(void **state)
     int64_t job_id;
     struct error err = { .code = ERR_NONE };
     const char *status;
+    struct operator_canceled canceled;
     struct send_request request = send_request_to_all(design_of(html, text));
     int64_t send_id = create_send(&request, &job_id);
     const char *wire_id = work_id(&work, ID_SEND, send_id);
@@ -1127,8 +1128,8 @@ static void test_the_operator_stops_a_running_send(void **state)
     assert_string_equal(status, "paused");
     assert_int_equal(number_of("select count(*) from sends where status = 'paused' and pause_reason = 'manual'"), 1);
     run_sql("update sends set status = 'running', pause_reason = null");
-    assert_ok(operator_cancel_send(&work, wire_id, &status, &err), &err);
-    assert_string_equal(status, "canceled");
+    assert_ok(operator_cancel_send(&work, wire_id, &canceled, &err), &err);
+    assert_string_equal(canceled.status, "canceled");
     assert_int_equal(number_of("select count(*) from audit_log where operation like 'admin.send.%'"), 2);
     assert_false(operator_pause_send(&work, "snd_0000000000000", &status, &err));
     assert_int_equal(err.code, ERR_SEND_NOT_FOUND);

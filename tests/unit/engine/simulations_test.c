@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/ledger/ledger.h"
 #include "engine/simulations/audience_simulation.h"
+#include "engine/simulations/branch_sample.h"
 #include "engine/simulations/test_run.h"
 
 #include <dirent.h>
@@ -304,9 +305,9 @@ static void test_conditions_read_payload_and_contact(void **state) /* R-305 D-10
 
 static int64_t taken(const struct audience_simulation *simulation, const char *node, const char *branch, bool *ret_unused)
 {
-    for (size_t i = 0; i < simulation->branch_count; i++) {
-        const struct branch_count *count = &simulation->branches[i];
-        *ret_unused = branch_is_unused(simulation, count);
+    for (size_t i = 0; i < simulation->branches.count; i++) {
+        const struct branch_count *count = &simulation->branches.items[i];
+        *ret_unused = branch_is_unused(count);
         if (strcmp(count->node->id, node) == 0 && text_equal(count->branch, branch))
             return count->count;
     }
@@ -352,6 +353,79 @@ static void test_an_audience_is_simulated(void **state)
     run_sql("delete from audiences; update brands set time_zone = 'UTC'");
 }
 
+/* ---- Samples ---- */
+
+static const struct graph *graph_of(const char *nodes, const char *connections)
+{
+    struct graph *graph;
+    struct error err;
+    nodes = arena_printf(arena, "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{\"mode\":\"manualAudience\"}},%s]", nodes);
+    assert_ok(graph_read(arena, &work.engine->ids, object_of(nodes), object_of(connections), &graph, &err), &err);
+    return graph;
+}
+
+static void make_audience(const char *filters)
+{
+    run_sql(
+        "insert into audiences (brand_id, id, name, filters, created_at, updated_at) overriding system value values (%1$lld, 77, "
+        "'All', '%2$s', now(), now()); insert into contacts (brand_id, email, email_key, custom_fields, source, subscribed, "
+        "created_at, updated_at) select %1$lld, format('c%%s@example.com', n), format('c%%s@example.com', n), '{}', 'api', true, "
+        "now(), now() from generate_series(1, 150) n",
+        (long long)work.brand_id, filters);
+}
+
+/* A loop makes 1,000 visits in each run, so the sample ends with the contact that reaches its bound. */
+static void test_a_sample_is_bounded(void **state)
+{
+    (void)state;
+    struct error err;
+    struct branch_sample sample;
+    struct branch_sample_of of = { .audience_id = 77 };
+    make_audience("[]");
+    of.graph = graph_of("{\"id\":\"w\",\"type\":\"wait\",\"config\":{\"duration\":1,\"unit\":\"minutes\"}},"
+                        "{\"id\":\"f\",\"type\":\"split\",\"config\":{\"leftPercentage\":100}}",
+                        "[{\"from\":\"start\",\"to\":\"w\"},{\"from\":\"w\",\"to\":\"f\"},"
+                        "{\"from\":\"f\",\"to\":\"w\",\"branch\":\"left\"}]");
+    DB_TX tx = { .conn = NULL };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(branch_sample_take(&work, &of, &sample, &err), &err);
+    assert_int_equal(sample.contact_count, 20);
+    of.graph =
+        graph_of("{\"id\":\"f\",\"type\":\"split\",\"config\":{\"leftPercentage\":100}}", "[{\"from\":\"start\",\"to\":\"f\"}]");
+    assert_ok(branch_sample_take(&work, &of, &sample, &err), &err);
+    assert_int_equal(sample.contact_count, BRANCH_SAMPLE_MAX);
+    assert_false(branch_is_unused(&sample.branches.items[1]));
+    assert_true(branch_is_unused(&sample.branches.items[2]));
+}
+
+/* A sample that cannot be taken leaves the transaction usable, with its own time limit. */
+static void test_a_refused_sample_fails_nothing(void **state)
+{
+    (void)state;
+    struct error err;
+    struct branch_sample sample;
+    struct branch_sample_of of = { .graph = graph_of("{\"id\":\"f\",\"type\":\"split\",\"config\":{\"leftPercentage\":50}}",
+                                                     "[{\"from\":\"start\",\"to\":\"f\"}]"),
+                                   .audience_id = 77 };
+    make_audience("[]");
+    DB_CONN_SCOPE other = NULL;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    DB_TX locking = { .conn = NULL };
+    assert_ok(db_tx_begin(other, &locking, &err), &err);
+    assert_ok(db_script(other, "lock table contacts in access exclusive mode", &err), &err);
+    DB_TX tx = { .conn = NULL };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    run_sql("set local statement_timeout = 45678; update brands set name = 'Kept'");
+    assert_ok(branch_sample_take(&work, &of, &sample, &err), &err);
+    assert_true(sample.is_refused);
+    assert_int_equal(sample.contact_count, 0);
+    assert_int_equal(number_of("select setting::bigint from pg_settings where name = 'statement_timeout'"), 45678);
+    db_tx_rollback(&locking);
+    assert_ok(branch_sample_take(&work, &of, &sample, &err), &err);
+    assert_false(sample.is_refused);
+    assert_int_equal(number_of("select count(*) from brands where name = 'Kept'"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +437,8 @@ int main(void)
         SIMULATION_TEST(test_faulty_requests_are_refused),
         SIMULATION_TEST(test_conditions_read_payload_and_contact),
         SIMULATION_TEST(test_an_audience_is_simulated),
+        SIMULATION_TEST(test_a_sample_is_bounded),
+        SIMULATION_TEST(test_a_refused_sample_fails_nothing),
         SIMULATION_TEST(test_mail_has_the_fallbacks_of_the_contract),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
