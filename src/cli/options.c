@@ -159,7 +159,8 @@ static const struct option table[] = {
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
     { "--secret-file", NULL, OPTION_TEXT, offsetof(struct options, secret_file), COMMAND_ADMIN, "FILE",
-      "file with the signing secret of an integration, - for standard input (default: a secret is made and printed)" },
+      "file with the signing secret of an integration or the password of a mailbox, - for standard input (default: the secret "
+      "of an integration is made and printed)" },
     { "--tables", NULL, OPTION_TEXT, offsetof(struct options, tables), COMMAND_ADMIN, "NAMES",
       "tables of a new integration of the provider database, comma-separated" },
     { "--columns", NULL, OPTION_TEXT, offsetof(struct options, columns), COMMAND_ADMIN, "NAMES",

@@ -41,6 +41,7 @@ static const char usage[] =
     "  integration rotate ID [--secret-file FILE] | integration revoke ID; each with [--brand ID]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
+    "  mailbox add ADDRESS --secret-file FILE | mailbox list | mailbox rotate ID --secret-file FILE | mailbox remove ID\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
     "  automation move ID --to VERSION [--dry-run]\n"
     "  reports [--unmatched]";
@@ -398,6 +399,10 @@ static const struct {
     { "integration", "list", admin_integration_list, 0 },
     { "integration", "rotate", admin_integration_rotate, 1 },
     { "integration", "revoke", admin_integration_revoke, 1 },
+    { "mailbox", "add", admin_mailbox_add, 1 },
+    { "mailbox", "list", admin_mailbox_list, 0 },
+    { "mailbox", "rotate", admin_mailbox_rotate, 1 },
+    { "mailbox", "remove", admin_mailbox_remove, 1 },
     { "bounce-rule", "add", admin_bounce_rule_add, 2 },
     { "bounce-rule", "list", admin_bounce_rule_list, 0 },
     { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },

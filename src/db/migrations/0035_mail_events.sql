@@ -1,0 +1,13 @@
+-- Mailboxes that receive reports of other mail systems and are polled by IMAP. organization_id 0: they belong to the installation.
+-- The password is sealed for the number and the address of its row. A poll moves due_at, so one process at a time polls a mailbox.
+create table report_mailboxes (
+    organization_id bigint not null,
+    id              bigint generated always as identity,
+    address         text not null, -- with the user, without the password
+    password        bytea not null,
+    created_at      timestamptz not null,
+    due_at          timestamptz not null,
+    polled_at       timestamptz, -- the end of the last poll
+    problem         text, -- why it failed; null: it did not
+    primary key (organization_id, id)
+);
