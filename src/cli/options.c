@@ -116,7 +116,8 @@ static const struct option table[] = {
     { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
     { "--tracking", "POSTHORN_TRACKING", OPTION_TEXT, offsetof(struct options, tracking), JOBS | COMMAND_MCP | CALLS, "WHAT",
-      "on: links and opens of campaigns are tracked when there is a public URL; off: messages are sent without (default: on)" },
+      "on: links and opens are tracked when there is a public URL, of the mail that admin brand tracking names; off: of none "
+      "(default: on)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
       JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "FILE",
       "master key that seals secrets (default: master.key in the data folder)" },

@@ -23,7 +23,7 @@ enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600, LINE_
 
 static const char usage[] =
     "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS | org approvals ORG off|N\n"
-    "  brand create NAME [--org ID] | brand list [--org ID]\n"
+    "  brand create NAME [--org ID] | brand list [--org ID] | brand tracking [off|marketing|all] [--brand ID]\n"
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
@@ -114,6 +114,20 @@ static bool brand_list(struct admin *admin, struct error *err)
     int64_t organization_id;
     return find_organization(admin, admin->options->organization, &organization_id, err) &&
            operator_write_brands(&admin->work, organization_id, &admin->json, err);
+}
+
+/* Sets which mail of a brand is tracked, when a word tells so, and prints it. */
+static bool brand_tracking(struct admin *admin, struct error *err)
+{
+    const char *tracking;
+    if (!choose_brand(admin, err) || (admin->argument != NULL && !operator_set_tracking(&admin->work, admin->argument, err)) ||
+        !operator_find_tracking(&admin->work, &tracking, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "brandId", ID_BRAND, admin->work.brand_id);
+    json_member_text(&admin->json, "tracking", tracking);
+    json_object_end(&admin->json);
+    return true;
 }
 
 /* ---- key ---- */
@@ -371,6 +385,7 @@ static const struct {
     { "org", "approvals", admin_org_approvals, 2 },
     { "brand", "create", brand_create, 1 },
     { "brand", "list", brand_list, 0 },
+    { "brand", "tracking", brand_tracking, 1 },
     { "key", "create", key_create, 0 },
     { "key", "list", key_list, 0 },
     { "key", "revoke", key_revoke, 1 },

@@ -11,3 +11,11 @@ create table report_mailboxes (
     problem         text, -- why it failed; null: it did not
     primary key (organization_id, id)
 );
+
+-- Which mail of a brand reports opens and clicks: none, marketing mail, or all mail.
+alter table brands add column tracking text not null default 'marketing' check (tracking in ('off', 'marketing', 'all'));
+
+-- Whether a brand tracks mail of a class.
+create function brand_tracks(tracking text, message_class text) returns boolean language sql immutable as $$
+    select tracking = 'all' or (tracking = 'marketing' and message_class = 'marketing')
+$$;
