@@ -60,7 +60,7 @@ const FOLDERS = {
     integrations: ['core', 'ledger', 'secrets', 'triggers'],
     ledger: ['core'],
     nodes: ['filters'],
-    operator: ['core', 'analytics', 'api_keys', 'automations', 'brands', 'domains', 'integrations', 'ledger', 'payloads', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
+    operator: ['core', 'analytics', 'api_keys', 'automations', 'brands', 'domains', 'hits', 'integrations', 'ledger', 'payloads', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
     payloads: ['core', 'secrets'],
     preferences: ['core', 'contacts', 'subscriptions'],
     provider_reports: ['core', 'compose', 'reports'],

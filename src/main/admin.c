@@ -43,6 +43,7 @@ static const char usage[] =
     "  events keep [MONTHS]\n"
     "  mailbox add ADDRESS --secret-file FILE | mailbox list | mailbox rotate ID --secret-file FILE | mailbox remove ID\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
+    "  hit-rule set agent:CLASS|network:CLASS open|click=human|proxy|bot|facts | hit-rule list | hit-rule remove CLASS open|click\n"
     "  automation move ID --to VERSION [--dry-run]\n"
     "  reports [--unmatched]";
 
@@ -414,6 +415,9 @@ static const struct {
     { "integration", "list", admin_integration_list, 0 },
     { "integration", "rotate", admin_integration_rotate, 1 },
     { "integration", "revoke", admin_integration_revoke, 1 },
+    { "hit-rule", "set", admin_hit_rule_set, 2 },
+    { "hit-rule", "list", admin_hit_rule_list, 0 },
+    { "hit-rule", "remove", admin_hit_rule_remove, 2 },
     { "mailbox", "add", admin_mailbox_add, 1 },
     { "mailbox", "list", admin_mailbox_list, 0 },
     { "mailbox", "rotate", admin_mailbox_rotate, 1 },

@@ -19,3 +19,21 @@ alter table brands add column tracking text not null default 'marketing' check (
 create function brand_tracks(tracking text, message_class text) returns boolean language sql immutable as $$
     select tracking = 'all' or (tracking = 'marketing' and message_class = 'marketing')
 $$;
+
+-- Actors that the operator gives to classes of programs and networks, in place of those that the program has. organization_id 0: they hold
+-- for the whole installation. facts: other facts decide.
+create table hit_rules (
+    organization_id bigint not null,
+    fact            text not null check (fact in ('agent', 'network')),
+    class           text not null,
+    kind            text not null check (kind in ('open', 'click')),
+    actor           text not null check (actor in ('human', 'proxy', 'bot', 'facts')),
+    created_at      timestamptz not null,
+    primary key (organization_id, fact, class, kind)
+);
+
+-- How often these rules were changed. Added to the version of the program's rules, so each change judges all hits again.
+create table hit_rule_revisions (
+    organization_id bigint not null primary key,
+    revision        integer not null
+);
