@@ -258,6 +258,27 @@ static void test_a_hit_is_held(void **state)
     assert_int_equal(number_of("select count(*) from hits where reason = 'sweep'"), 3);
 }
 
+/* R-288: a clock that is set back delays judgements, and one that jumps over the hold judges at once. Hits of the repeated time
+ * join the burst of those that are judged. */
+static void test_a_clock_that_moves_over_the_hold(void **state)
+{
+    (void)state;
+    add_click(1, 0, firefox, at_home, 100);
+    struct judge_left left = pass(&hit_rules_built_in, begun_us + 50 * US_PER_S, false);
+    assert_false(left.is_done);
+    assert_int_equal(left.next_due_us, begun_us + 112 * US_PER_S);
+    judge_all(&hit_rules_built_in);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 11);
+    add_click(1, 1, firefox, at_home, 99);
+    add_click(1, 2, firefox, at_home, 99.5);
+    assert_false(pass(&hit_rules_built_in, begun_us + 60 * US_PER_S, false).is_done);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 11);
+    judge_all(&hit_rules_built_in);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 0);
+    assert_int_equal(number_of("select count(*) from hits where reason = 'sweep'"), 3);
+    assert_figures_agree();
+}
+
 /* The bounds of a burst and of a sweep are inclusive. */
 static void test_bounds(void **state)
 {
@@ -599,6 +620,7 @@ int main(void)
         HITS_TEST(test_crowd),
         HITS_TEST(test_activity_is_of_persons),
         HITS_TEST(test_a_hit_is_held),
+        HITS_TEST(test_a_clock_that_moves_over_the_hold),
         HITS_TEST(test_bounds),
         HITS_TEST(test_other_rules_judge_again),
         HITS_TEST(test_rules_of_the_operator_judge_again),
