@@ -116,7 +116,8 @@ static const struct option table[] = {
     { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
     { "--tracking", "POSTHORN_TRACKING", OPTION_TEXT, offsetof(struct options, tracking), JOBS | COMMAND_MCP | CALLS, "WHAT",
-      "on: links and opens of campaigns are tracked when there is a public URL; off: messages are sent without (default: on)" },
+      "on: links and opens are tracked when there is a public URL, of the mail that admin brand tracking names; off: of none "
+      "(default: on)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
       JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "FILE",
       "master key that seals secrets (default: master.key in the data folder)" },
@@ -159,7 +160,8 @@ static const struct option table[] = {
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
     { "--secret-file", NULL, OPTION_TEXT, offsetof(struct options, secret_file), COMMAND_ADMIN, "FILE",
-      "file with the signing secret of an integration, - for standard input (default: a secret is made and printed)" },
+      "file with the signing secret of an integration or the password of a mailbox, - for standard input (default: the secret "
+      "of an integration is made and printed)" },
     { "--tables", NULL, OPTION_TEXT, offsetof(struct options, tables), COMMAND_ADMIN, "NAMES",
       "tables of a new integration of the provider database, comma-separated" },
     { "--columns", NULL, OPTION_TEXT, offsetof(struct options, columns), COMMAND_ADMIN, "NAMES",

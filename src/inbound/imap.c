@@ -4,24 +4,32 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/panic.h"
-#include "base/text.h"
+#include "db/cluster.h"
+#include "db/db.h"
+#include "engine/reports/mailboxes.h"
+#include "inbound/imap_address.h"
 #include "inbound/receive.h"
 #include "mail/mime_reader.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMMAND_TIMEOUT_S = 120, CONNECT_TIMEOUT_S = 20, ANSWER_MAX_BYTES = 256 * 1024, EVERY_MAX_S = 86400 };
+enum {
+    COMMAND_TIMEOUT_S = 120,
+    CONNECT_TIMEOUT_S = 20,
+    POLL_MAX_S = 600,   /* no further message is fetched in a poll */
+    STORED_EVERY_S = 2, /* how often stored mailboxes are looked for */
+    ANSWER_MAX_BYTES = 256 * 1024,
+};
+
+static_assert(POLL_MAX_S + 2 * COMMAND_TIMEOUT_S < MAILBOX_LEASE_S, "a claim outlasts the poll");
 
 struct mailbox_source {
-    char *url; /* without credentials and parameters */
-    char *user;
-    char *password;
-    bool is_plain;
-    int64_t every_us;
+    struct imap_address address;
     int64_t due_us; /* monotonic */
 };
 
@@ -29,6 +37,10 @@ struct imap_poller {
     struct api *api;
     struct mailbox_source sources[IMAP_MAX_MAILBOXES];
     size_t count;
+    const char *cluster_dir;
+    struct db_conn *conn; /* of the thread, for stored mailboxes; NULL: not connected */
+    bool has_failed;      /* the failure of the connection is logged */
+    int64_t stored_due_us;
     pthread_mutex_t lock;
     pthread_cond_t stop_wanted;
     bool is_stopping; /* under the lock */
@@ -41,70 +53,6 @@ static bool must_stop(struct imap_poller *poller)
     bool is_stopping = poller->is_stopping;
     pthread_mutex_unlock(&poller->lock);
     return is_stopping;
-}
-
-/* ---- Addresses ---- */
-
-static void free_url(CURLU **url)
-{
-    curl_url_cleanup(*url);
-}
-
-/* A copy of a part for free(); NULL when there is none. */
-static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
-{
-    char *text = NULL;
-    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
-        return NULL;
-    char *copy = strdup(text);
-    curl_free(text);
-    if (copy == NULL)
-        panic(PANIC_NO_MEMORY);
-    return copy;
-}
-
-static bool read_parameters(const char *query, struct mailbox_source *source)
-{
-    while (query != NULL && *query != '\0') {
-        size_t size = strcspn(query, "&");
-        char word[32] = "";
-        int64_t seconds;
-        if (size >= sizeof(word))
-            return false;
-        memcpy(word, query, size);
-        if (strcmp(word, "tls=none") == 0)
-            source->is_plain = true;
-        else if (text_starts_with(word, "every=") && int64_parse(word + 6, &seconds) && seconds >= 1 && seconds <= EVERY_MAX_S)
-            source->every_us = seconds * US_PER_S;
-        else
-            return false;
-        query += size + (query[size] == '&');
-    }
-    return true;
-}
-
-static bool read_source(const char *text, struct mailbox_source *source)
-{
-    CLEANUP(free_url) CURLU *url = curl_url();
-    if (url == NULL)
-        panic(PANIC_NO_MEMORY);
-    bool has_scheme = text_starts_with(text, "imap://") || text_starts_with(text, "imaps://");
-    if (!has_scheme || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK)
-        return false;
-    source->every_us = IMAP_EVERY_S * US_PER_S;
-    source->user = url_part(url, CURLUPART_USER, CURLU_URLDECODE);
-    source->password = url_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
-    char *query = url_part(url, CURLUPART_QUERY, 0);
-    char *path = url_part(url, CURLUPART_PATH, 0);
-    bool is_read =
-        source->user != NULL && source->password != NULL && path != NULL && strlen(path) > 1 && read_parameters(query, source);
-    free(query);
-    free(path);
-    static const CURLUPart removed[] = { CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT };
-    for (size_t i = 0; i < ARRAY_COUNT(removed); i++)
-        (void)curl_url_set(url, removed[i], NULL, 0);
-    source->url = url_part(url, CURLUPART_URL, 0);
-    return is_read && source->url != NULL;
 }
 
 /* ---- One command ---- */
@@ -126,31 +74,29 @@ static int check_stop(void *context, curl_off_t down_total, curl_off_t down, cur
 }
 
 /* `path` follows the address of the mailbox; `command` replaces the fetch, NULL: none. */
-static bool run_command(CURL *curl, const struct mailbox_source *source, const char *path, const char *command, struct buf *out)
+static CURLcode run_command(CURL *curl, const struct imap_address *address, const char *path, const char *command, struct buf *out)
 {
     BUF_SCOPE url;
     buf_init(&url, 4096);
-    buf_printf(&url, "%s%s", source->url, path);
+    buf_printf(&url, "%s%s", address->url, path);
     buf_clear(out);
     curl_easy_setopt(curl, CURLOPT_URL, buf_text(&url));
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, command);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
     CURLcode code = curl_easy_perform(curl);
-    if (code == CURLE_OK)
-        return true;
-    if (code != CURLE_ABORTED_BY_CALLBACK)
-        log_event(LOG_WARNING, "imap.failed", "%s: %s", source->url, curl_easy_strerror(code));
-    return false;
+    if (code != CURLE_OK && code != CURLE_ABORTED_BY_CALLBACK)
+        log_event(LOG_WARNING, "imap.failed", "%s: %s", address->url, curl_easy_strerror(code));
+    return code;
 }
 
-static void prepare(CURL *curl, struct imap_poller *poller, const struct mailbox_source *source)
+static void prepare(CURL *curl, struct imap_poller *poller, const struct imap_address *address)
 {
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "imap,imaps");
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_USERNAME, source->user);
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, source->password);
-    curl_easy_setopt(curl, CURLOPT_USE_SSL, source->is_plain ? (long)CURLUSESSL_NONE : (long)CURLUSESSL_ALL);
+    curl_easy_setopt(curl, CURLOPT_USERNAME, address->user);
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, address->password);
+    curl_easy_setopt(curl, CURLOPT_USE_SSL, address->is_plain ? (long)CURLUSESSL_NONE : (long)CURLUSESSL_ALL);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)COMMAND_TIMEOUT_S);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -176,8 +122,9 @@ static bool record(struct imap_poller *poller, const struct buf *message, const 
     return is_recorded || err.code == ERR_INVALID_REQUEST || err.code == ERR_PAYLOAD_TOO_LARGE;
 }
 
-static bool take_message(CURL *curl, struct imap_poller *poller, const struct mailbox_source *source, int64_t uid,
-                         struct buf *answer)
+/* `ret_problem` is set when the message cannot be taken. */
+static bool take_message(CURL *curl, struct imap_poller *poller, const struct imap_address *address, int64_t uid,
+                         struct buf *answer, const char **ret_problem)
 {
     BUF_SCOPE message;
     char path[48];
@@ -185,10 +132,17 @@ static bool take_message(CURL *curl, struct imap_poller *poller, const struct ma
     const char *flag;
     buf_init(&message, MIME_MESSAGE_MAX_BYTES + 1);
     snprintf(path, sizeof(path), "/;UID=%lld", (long long)uid);
-    if (!run_command(curl, source, path, NULL, &message) || !record(poller, &message, &flag))
+    CURLcode code = run_command(curl, address, path, NULL, &message);
+    if (code == CURLE_OK && !record(poller, &message, &flag)) {
+        *ret_problem = "A message could not be recorded.";
         return false;
-    snprintf(store, sizeof(store), "UID STORE %lld +FLAGS.SILENT (%s)", (long long)uid, flag);
-    return run_command(curl, source, "", store, answer);
+    }
+    if (code == CURLE_OK) {
+        snprintf(store, sizeof(store), "UID STORE %lld +FLAGS.SILENT (%s)", (long long)uid, flag);
+        code = run_command(curl, address, "", store, answer);
+    }
+    *ret_problem = code == CURLE_OK ? NULL : curl_easy_strerror(code);
+    return code == CURLE_OK;
 }
 
 /* The messages that are neither recorded nor refused, as in "* SEARCH 4 7". */
@@ -209,91 +163,194 @@ static size_t read_uids(const struct buf *answer, int64_t ret_uids[IMAP_MESSAGES
     return count;
 }
 
-static void poll_mailbox(CURL *curl, struct imap_poller *poller, const struct mailbox_source *source)
+/* Returns why the poll failed; NULL when it did not. */
+static const char *poll_mailbox(CURL *curl, struct imap_poller *poller, const struct imap_address *address)
 {
     BUF_SCOPE answer;
     int64_t uids[IMAP_MESSAGES_A_ROUND];
     char search[80];
     size_t taken = 0;
+    const char *problem = NULL;
+    int64_t until_us = clock_monotonic_us() + POLL_MAX_S * US_PER_S;
     buf_init(&answer, ANSWER_MAX_BYTES);
     snprintf(search, sizeof(search), "UID SEARCH UNDELETED UNFLAGGED SMALLER %d", MIME_MESSAGE_MAX_BYTES + 1);
-    prepare(curl, poller, source);
-    if (!run_command(curl, source, "", search, &answer))
-        return;
+    prepare(curl, poller, address);
+    CURLcode code = run_command(curl, address, "", search, &answer);
+    if (code != CURLE_OK)
+        return curl_easy_strerror(code);
     size_t count = read_uids(&answer, uids);
-    while (taken < count && !must_stop(poller) && take_message(curl, poller, source, uids[taken], &answer))
+    while (taken < count && clock_monotonic_us() < until_us && !must_stop(poller) &&
+           take_message(curl, poller, address, uids[taken], &answer, &problem))
         taken++;
-    if (taken > 0)
-        (void)run_command(curl, source, "", "EXPUNGE", &answer);
+    if (taken > 0 && (code = run_command(curl, address, "", "EXPUNGE", &answer)) != CURLE_OK && problem == NULL)
+        problem = curl_easy_strerror(code);
+    return problem;
+}
+
+/* ---- Stored mailboxes ---- */
+
+/* A stopped cluster is left alone: a connection would start it again. */
+static bool has_database(const struct imap_poller *poller)
+{
+    return poller->cluster_dir == NULL || cluster_has_runner(poller->cluster_dir);
+}
+
+static bool begin_work(struct imap_poller *poller, struct arena *arena, struct work *ret_work, struct error *err)
+{
+    struct installation *installation = api_installation(poller->api);
+    if (poller->conn == NULL && !installation_connect(installation, &poller->conn, err))
+        return false;
+    *ret_work = (struct work){
+        .conn = poller->conn,
+        .engine = installation_engine(installation),
+        .arena = arena,
+        .now_us = clock_now_us(),
+    };
+    return true;
+}
+
+/* Polls a claimed mailbox, and notes what came of it. */
+static bool poll_claimed(CURL *curl, struct imap_poller *poller, const struct work *work, const struct mailbox_claim *claim,
+                         struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct error sealed = { .code = ERR_NONE };
+    struct imap_address address;
+    const char *password;
+    const char *problem = "The address cannot be read.";
+    if (imap_address_read(claim->address, &address)) {
+        if (mailbox_password(work, secrets, claim, &password, &sealed)) {
+            address.password = strdup(password);
+            if (address.password == NULL)
+                panic(PANIC_NO_MEMORY);
+            problem = poll_mailbox(curl, poller, &address);
+        } else {
+            problem = arena_dup(work->arena, sealed.message);
+        }
+    }
+    int64_t every_us = address.every_us;
+    imap_address_done(&address);
+    return mailbox_polled(work, claim->id, problem, every_us, err);
+}
+
+/* Polls the mailbox that is due for the longest time. `ret_polled` is false when none is due. */
+static bool poll_next_stored(CURL *curl, struct imap_poller *poller, bool *ret_polled, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct work work;
+    struct mailbox_claim *claim = NULL;
+    if (!begin_work(poller, arena, &work, err) || !mailbox_claim(&work, &claim, err))
+        return false;
+    *ret_polled = claim != NULL;
+    return claim == NULL || poll_claimed(curl, poller, &work, claim, err);
+}
+
+static void poll_stored(CURL *curl, struct imap_poller *poller)
+{
+    struct error err = { .code = ERR_NONE };
+    bool has_polled = true;
+    bool ok = true;
+    for (int polls = 0; polls < MAILBOXES_MAX && has_polled && ok && has_database(poller) && !must_stop(poller); polls++)
+        ok = poll_next_stored(curl, poller, &has_polled, &err);
+    if (!ok) {
+        if (!poller->has_failed)
+            log_event(LOG_WARNING, "imap.database", "%s (%s)", err.message, err.cause);
+        db_disconnect(poller->conn);
+        poller->conn = NULL;
+    }
+    poller->has_failed = !ok;
 }
 
 /* ---- The thread ---- */
 
-/* Waits until a mailbox is due; NULL when the poller stops. */
-static struct mailbox_source *wait_for_mailbox(struct imap_poller *poller)
+/* Waits until a time; false when the poller stops. */
+static bool wait_until(struct imap_poller *poller, int64_t due_us)
 {
-    struct mailbox_source *next = &poller->sources[0];
-    for (size_t i = 1; i < poller->count; i++)
-        if (poller->sources[i].due_us < next->due_us)
-            next = &poller->sources[i];
-    int64_t wait_us = next->due_us - clock_monotonic_us();
+    int64_t wait_us = due_us - clock_monotonic_us();
     struct timespec until = clock_deadline(wait_us > 0 ? (int)(wait_us / US_PER_MS) + 1 : 0);
     pthread_mutex_lock(&poller->lock);
     while (!poller->is_stopping && pthread_cond_clockwait(&poller->stop_wanted, &poller->lock, CLOCK_MONOTONIC, &until) == 0)
         continue;
     bool is_stopping = poller->is_stopping;
     pthread_mutex_unlock(&poller->lock);
-    return is_stopping ? NULL : next;
+    return !is_stopping;
+}
+
+/* The mailbox of the option that is due next; NULL: the stored ones are due before it. */
+static struct mailbox_source *next_source(struct imap_poller *poller)
+{
+    struct mailbox_source *next = NULL;
+    int64_t due_us = poller->stored_due_us;
+    for (size_t i = 0; i < poller->count; i++)
+        if (poller->sources[i].due_us < due_us) {
+            next = &poller->sources[i];
+            due_us = next->due_us;
+        }
+    return next;
 }
 
 static void *poller_run(void *argument)
 {
     struct imap_poller *poller = argument;
-    struct mailbox_source *source;
     CURL *curl = curl_easy_init();
     if (curl == NULL)
         panic(PANIC_NO_MEMORY);
-    while ((source = wait_for_mailbox(poller)) != NULL) {
-        poll_mailbox(curl, poller, source);
-        source->due_us = clock_monotonic_us() + source->every_us;
+    while (true) {
+        struct mailbox_source *source = next_source(poller);
+        if (!wait_until(poller, source != NULL ? source->due_us : poller->stored_due_us))
+            break;
+        if (source != NULL) {
+            (void)poll_mailbox(curl, poller, &source->address);
+            source->due_us = clock_monotonic_us() + source->address.every_us;
+        } else {
+            poll_stored(curl, poller);
+            poller->stored_due_us = clock_monotonic_us() + STORED_EVERY_S * US_PER_S;
+        }
     }
     curl_easy_cleanup(curl);
+    db_disconnect(poller->conn);
     return NULL;
 }
 
 static void free_poller(struct imap_poller *poller)
 {
-    for (size_t i = 0; i < poller->count; i++) {
-        free(poller->sources[i].url);
-        free(poller->sources[i].user);
-        free(poller->sources[i].password);
-    }
+    for (size_t i = 0; i < poller->count; i++)
+        imap_address_done(&poller->sources[i].address);
     pthread_mutex_destroy(&poller->lock);
     pthread_cond_destroy(&poller->stop_wanted);
     free(poller);
 }
 
-bool imap_poller_start(struct api *api, const char *const *urls, struct imap_poller **ret_poller, struct error *err)
+static bool read_source(const char *text, struct mailbox_source *source)
+{
+    return imap_address_read(text, &source->address) && source->address.password != NULL;
+}
+
+static bool read_sources(struct imap_poller *poller, const char *const *urls, struct error *err)
+{
+    for (size_t i = 0; urls != NULL && urls[i] != NULL; i++) {
+        bool has_room = i < IMAP_MAX_MAILBOXES;
+        poller->count += has_room;
+        if (!has_room || !read_source(urls[i], &poller->sources[i]))
+            return fail(err, ERR_INVALID_REQUEST, "--imap",
+                        "--imap: address %zu is not of the form imaps://user:password@host/MAILBOX?every=60; there may be %d.",
+                        i + 1, IMAP_MAX_MAILBOXES);
+    }
+    return urls == NULL || poller->count > 0 || fail(err, ERR_INVALID_REQUEST, "--imap", "--imap names no mailbox.");
+}
+
+bool imap_poller_start(struct api *api, const struct imap_config *config, struct imap_poller **ret_poller, struct error *err)
 {
     struct imap_poller *poller = calloc(1, sizeof(*poller));
     if (poller == NULL)
         panic(PANIC_NO_MEMORY);
     poller->api = api;
+    poller->cluster_dir = config->cluster_dir;
     pthread_mutex_init(&poller->lock, NULL);
     pthread_cond_init(&poller->stop_wanted, NULL);
-    for (; urls[poller->count] != NULL; poller->count++) {
-        if (poller->count < IMAP_MAX_MAILBOXES && read_source(urls[poller->count], &poller->sources[poller->count]))
-            continue;
-        size_t number = poller->count + 1;
-        poller->count += poller->count < IMAP_MAX_MAILBOXES;
+    if (!read_sources(poller, config->urls, err)) {
         free_poller(poller);
-        return fail(err, ERR_INVALID_REQUEST, "--imap",
-                    "--imap: address %zu is not of the form imaps://user:password@host/MAILBOX?every=60; there may be %d.", number,
-                    IMAP_MAX_MAILBOXES);
-    }
-    if (poller->count == 0) {
-        free_poller(poller);
-        return fail(err, ERR_INVALID_REQUEST, "--imap", "--imap names no mailbox.");
+        return false;
     }
     if (pthread_create(&poller->thread, NULL, poller_run, poller) != 0)
         panic(PANIC_NO_THREAD);

@@ -23,7 +23,7 @@ enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600, LINE_
 
 static const char usage[] =
     "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS | org approvals ORG off|N\n"
-    "  brand create NAME [--org ID] | brand list [--org ID]\n"
+    "  brand create NAME [--org ID] | brand list [--org ID] | brand tracking [off|marketing|all] [--brand ID]\n"
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
@@ -41,7 +41,9 @@ static const char usage[] =
     "  integration rotate ID [--secret-file FILE] | integration revoke ID; each with [--brand ID]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
+    "  mailbox add ADDRESS --secret-file FILE | mailbox list | mailbox rotate ID --secret-file FILE | mailbox remove ID\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
+    "  hit-rule set agent:CLASS|network:CLASS open|click=human|proxy|bot|facts | hit-rule list | hit-rule remove CLASS open|click\n"
     "  automation move ID --to VERSION [--dry-run]\n"
     "  reports [--unmatched]";
 
@@ -113,6 +115,20 @@ static bool brand_list(struct admin *admin, struct error *err)
     int64_t organization_id;
     return find_organization(admin, admin->options->organization, &organization_id, err) &&
            operator_write_brands(&admin->work, organization_id, &admin->json, err);
+}
+
+/* Sets which mail of a brand is tracked, when a word tells so, and prints it. */
+static bool brand_tracking(struct admin *admin, struct error *err)
+{
+    const char *tracking;
+    if (!choose_brand(admin, err) || (admin->argument != NULL && !operator_set_tracking(&admin->work, admin->argument, err)) ||
+        !operator_find_tracking(&admin->work, &tracking, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "brandId", ID_BRAND, admin->work.brand_id);
+    json_member_text(&admin->json, "tracking", tracking);
+    json_object_end(&admin->json);
+    return true;
 }
 
 /* ---- key ---- */
@@ -373,6 +389,7 @@ static const struct {
     { "org", "approvals", admin_org_approvals, 2 },
     { "brand", "create", brand_create, 1 },
     { "brand", "list", brand_list, 0 },
+    { "brand", "tracking", brand_tracking, 1 },
     { "key", "create", key_create, 0 },
     { "key", "list", key_list, 0 },
     { "key", "revoke", key_revoke, 1 },
@@ -401,6 +418,13 @@ static const struct {
     { "integration", "list", admin_integration_list, 0 },
     { "integration", "rotate", admin_integration_rotate, 1 },
     { "integration", "revoke", admin_integration_revoke, 1 },
+    { "hit-rule", "set", admin_hit_rule_set, 2 },
+    { "hit-rule", "list", admin_hit_rule_list, 0 },
+    { "hit-rule", "remove", admin_hit_rule_remove, 2 },
+    { "mailbox", "add", admin_mailbox_add, 1 },
+    { "mailbox", "list", admin_mailbox_list, 0 },
+    { "mailbox", "rotate", admin_mailbox_rotate, 1 },
+    { "mailbox", "remove", admin_mailbox_remove, 1 },
     { "bounce-rule", "add", admin_bounce_rule_add, 2 },
     { "bounce-rule", "list", admin_bounce_rule_list, 0 },
     { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },

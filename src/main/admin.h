@@ -96,3 +96,16 @@ bool admin_org_approvals(struct admin *admin, struct error *err);
 bool admin_send_approve(struct admin *admin, struct error *err);
 bool admin_send_reject(struct admin *admin, struct error *err);
 
+/* Hit rules (admin_hit_rules.c). */
+bool admin_hit_rule_set(struct admin *admin, struct error *err);
+bool admin_hit_rule_list(struct admin *admin, struct error *err);
+bool admin_hit_rule_remove(struct admin *admin, struct error *err);
+
+/* Mailboxes that are polled for reports (admin_mailboxes.c). */
+bool admin_mailbox_add(struct admin *admin, struct error *err);
+bool admin_mailbox_list(struct admin *admin, struct error *err);
+bool admin_mailbox_rotate(struct admin *admin, struct error *err);
+bool admin_mailbox_remove(struct admin *admin, struct error *err);
+
+/* Reads the secret of --secret-file (admin_secret.c); NULL without it. Errors: INVALID_REQUEST (secret). */
+MUST_CHECK bool admin_read_secret(struct admin *admin, const char **ret_secret, struct error *err) NONNULL(1, 2, 3);

@@ -238,8 +238,11 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
 static bool start_imap(struct api *api, struct arena *arena, const struct options *options, struct imap_poller **ret_imap,
                        struct error *err)
 {
-    const char *const *urls = options_list(arena, options->imap);
-    return urls == NULL || imap_poller_start(api, urls, ret_imap, err);
+    struct imap_config config = {
+        .urls = options_list(arena, options->imap),
+        .cluster_dir = options->database_url == NULL ? options->data_dir : NULL,
+    };
+    return imap_poller_start(api, &config, ret_imap, err);
 }
 
 static bool start_lmtp(struct api *api, const struct options *options, struct lmtp_server **ret_lmtp, struct error *err)

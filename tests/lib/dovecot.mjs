@@ -1,4 +1,5 @@
-// The system's Dovecot as an IMAP server of a test, on loopback. Its configuration, mail and port are its own, in a temporary folder.
+// The system's Dovecot as the mail server of a mailbox of a test, on loopback: mail arrives by LMTP and is read by IMAP. Its configuration,
+// mail and ports are its own, in a temporary folder.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,20 +10,22 @@ import { freePort } from './ports.mjs';
 import { until } from './processes.mjs';
 
 const DOVECOT = '/usr/sbin/dovecot';
+const LMTP = '/usr/lib/dovecot/lmtp';
 const MAIL_USER = 'mail';
 
 /** Why Dovecot cannot be run here; undefined when it can. */
 export function missingDovecot() {
-  if (!existsSync(DOVECOT)) return 'Dovecot is not installed (tests/setup.sh installs it)';
+  if (!existsSync(DOVECOT) || !existsSync(LMTP)) return 'Dovecot is not installed (tests/setup.sh installs it)';
   if (process.getuid() !== 0) return 'Dovecot starts as root only';
   return undefined;
 }
 
-const configuration = (folder, port, uid, gid) => `
+const configuration = (folder, port, lmtpPort, uid, gid) => `
 base_dir = ${folder}/run
 state_dir = ${folder}/state
 log_path = ${folder}/log
-protocols = imap
+protocols = imap lmtp
+postmaster_address = postmaster@reports.test
 listen = 127.0.0.1
 ssl = no
 disable_plaintext_auth = no
@@ -38,6 +41,12 @@ service imap-login {
     port = 0
   }
 }
+service lmtp {
+  inet_listener lmtp {
+    address = 127.0.0.1
+    port = ${lmtpPort}
+  }
+}
 service anvil {
   chroot =
 }
@@ -50,7 +59,7 @@ passdb {
 }
 userdb {
   driver = static
-  args = uid=${uid} gid=${gid} home=${folder}/mail
+  args = uid=${uid} gid=${gid} home=${folder}/mail allow_all_users=yes
 }
 `;
 
@@ -65,19 +74,20 @@ export class Dovecot {
     server.folder = mkdtempSync(join(tmpdir(), 'posthorn-dovecot-'));
     chmodSync(server.folder, 0o755);
     server.port = await freePort();
+    server.lmtpPort = await freePort();
     const [uid, gid] = [idOf('-u'), idOf('-g')];
     for (const name of ['mail', 'mail/new', 'mail/cur', 'mail/tmp']) {
       mkdirSync(join(server.folder, name));
       chownSync(join(server.folder, name), uid, gid);
     }
     server.owner = [uid, gid];
-    writeFileSync(join(server.folder, 'conf'), configuration(server.folder, server.port, uid, gid));
+    writeFileSync(join(server.folder, 'conf'), configuration(server.folder, server.port, server.lmtpPort, uid, gid));
     server.#process = spawn(DOVECOT, ['-F', '-c', join(server.folder, 'conf')], { stdio: 'ignore' });
-    const listens = () => new Promise((resolve) => {
-      const socket = connect(server.port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
+    const listens = (port) => new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
       socket.on('error', () => resolve(false));
     });
-    await until('Dovecot listens', listens).catch((problem) => { throw new Error(`${problem.message}: ${server.log()}`); });
+    await until('Dovecot listens', async () => (await listens(server.port)) && listens(server.lmtpPort)).catch((problem) => { throw new Error(`${problem.message}: ${server.log()}`); });
     return server;
   }
 

@@ -64,7 +64,7 @@ static bool insert_carrier(const struct work *work, const struct carrier_design 
         .sender_name = checked->sender_name,
         .reply_to = checked->reply_to,
         .domain_id = checked->domain->id,
-        .is_tracked = delivery_is_tracked(work, checked->domain->sending_purpose),
+        .can_track = delivery_can_track(work),
         .now = work->now_us,
     };
     return sql_carrier_insert(work->conn, work->arena, &params, ret_row, err);

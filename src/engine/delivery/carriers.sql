@@ -16,7 +16,7 @@ select v.id
 -- Makes the carrier of a node: a running send with statistics of zero. Waits for another transaction that makes it, and gives no row
 -- then.
 -- name: carrier_insert :one
--- params: brand_id bigint, automation_id bigint, automation_version_id bigint, node_id text, message_class text, email_id bigint, email_version_id bigint, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, is_tracked boolean, now timestamptz
+-- params: brand_id bigint, automation_id bigint, automation_version_id bigint, node_id text, message_class text, email_id bigint, email_version_id bigint, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, can_track boolean, now timestamptz
 -- columns: send_id bigint
 with carrier as (
     insert into automation_carriers (brand_id, version_id, node_id, send_id, automation_id)
@@ -27,10 +27,11 @@ with carrier as (
     insert into sends (brand_id, id, kind, message_class, email_id, email_version_id, status, subject, subject_code, preview_text,
                        html_code, from_address, sender_name, reply_to, domain_id, target, target_hash, is_tracked, is_carrier,
                        started_at, created_at, updated_at) overriding system value
-    select brand_id, send_id, 'automation', :message_class, :email_id, :email_version_id, 'running', :subject, :subject_code,
-           :preview_text, :html_code, :from_address, :sender_name, :reply_to, :domain_id, 'inline', '', :is_tracked, true,
-           :now, :now, :now
-      from carrier
+    select c.brand_id, c.send_id, 'automation', :message_class, :email_id, :email_version_id, 'running', :subject, :subject_code,
+           :preview_text, :html_code, :from_address, :sender_name, :reply_to, :domain_id, 'inline', '',
+           :can_track and brand_tracks(b.tracking, :message_class), true, :now, :now, :now
+      from carrier c
+      join brands b on b.id = c.brand_id
     returning brand_id, id
 ), stats as (
     insert into send_stats (brand_id, send_id) select brand_id, id from send

@@ -104,14 +104,14 @@ static const char *click_url(const struct work *work, const char *domain)
     return arena_printf(work->arena, "%.*sclick.%s%s", (int)(host - url), url, domain, host + strcspn(host, ":/"));
 }
 
-bool delivery_is_tracked(const struct work *work, const char *message_class)
+bool delivery_can_track(const struct work *work)
 {
-    return text_equal(message_class, "marketing") && !work->engine->tracking_off && work->engine->public_url != NULL;
+    return !work->engine->tracking_off && work->engine->public_url != NULL;
 }
 
 const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send)
 {
-    if (!delivery_is_tracked(work, send->message_class))
+    if (!delivery_can_track(work) || !send->brand_tracks)
         return NULL;
     return send->has_click_host ? click_url(work, send->domain) : work->engine->public_url;
 }
@@ -297,10 +297,19 @@ static bool read_messages(const struct work *work, struct delivery_batch *batch,
     return keys == NULL || check_payload_keys(work, batch, err);
 }
 
+static bool note_tracked(const struct work *work, const struct delivery_batch *batch, struct error *err)
+{
+    struct delivery_note_tracked_params params = { .brand_id = batch->brand_id, .id = batch->send_id };
+    if (batch->is_for_results || batch->send->is_tracked || batch->design.tracking_url == NULL)
+        return true;
+    return sql_delivery_note_tracked(work->conn, work->arena, &params, NULL, err);
+}
+
 bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct composer *composer;
-    if (!read_send(work, batch, err) || (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
+    if (!read_send(work, batch, err) || !note_tracked(work, batch, err) ||
+        (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
         return false;
     struct text_list fields = batch->is_for_results ? (struct text_list){ .count = 0 } : composer_fields(composer);
     if (!read_recipients(work, batch, fields, err) || (batch->is_carrier && !read_messages(work, batch, err)))

@@ -29,11 +29,10 @@ enum {
 
 /* ---- Beginning ---- */
 
-/* Whether the messages of this class report opens and clicks. */
-bool delivery_is_tracked(const struct work *work, const char *message_class) NONNULL(1, 2);
+/* Whether this installation tracks mail. Of which mail is decided by the brand. */
+bool delivery_can_track(const struct work *work) NONNULL(1);
 
-/* The base URL of the tracked links of a send; NULL: nothing is tracked. Transactional mail is not: its links often lead to the
- * reader's own data. */
+/* The base URL of the tracked links of a send; NULL: nothing is tracked. */
 const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send) NONNULL(1, 2);
 
 /* Begins the send, in the transaction that completes the campaign's job, unless the send was canceled or has ended.

@@ -1,7 +1,7 @@
 -- The data of a send that its delivery needs.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint, now timestamptz
--- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean, receives_reports boolean, is_carrier boolean, node_id text
+-- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean, receives_reports boolean, is_carrier boolean, node_id text, brand_tracks boolean, is_tracked boolean
 select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
        s.sender_name, s.reply_to, d.name, 'CNAME click.' || d.name = any (d.published),
        jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
@@ -10,7 +10,8 @@ select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, 
        exists (select 1 from suppressions_at(:brand_id, :now)), s.held_at is not null,
        array['MX bounce.' || d.name, 'TXT bounce.' || d.name] <@ d.published, s.is_carrier,
        case when s.is_carrier then coalesce((select k.node_id from automation_carriers k where k.brand_id = s.brand_id and k.send_id = s.id), '')
-            else '' end
+            else '' end,
+       brand_tracks(b.tracking, s.message_class), s.is_tracked
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
   join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
@@ -29,6 +30,11 @@ update sends
    and approval_state = 'approved'
    and held_at is null
 returning audience_id, inline_to, inline_keys;
+
+-- Notes that mail of a send is tracked: the brand or the installation began to track after the send had begun.
+-- name: delivery_note_tracked :exec
+-- params: brand_id bigint, id bigint
+update sends set is_tracked = true where brand_id = :brand_id and id = :id and not is_tracked;
 
 -- Notifies all sender processes that a send is ready.
 -- name: delivery_notify_senders :exec

@@ -118,7 +118,7 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
     struct delivery_begin_params begin = {
         .brand_id = work->brand_id,
         .id = send_id,
-        .is_tracked = delivery_is_tracked(work, send->message_class),
+        .is_tracked = delivery_can_track(work) && send->brand_tracks,
         .now = work->now_us,
     };
     struct delivery_begin_row *begun;

@@ -1,7 +1,7 @@
 -- Stores hits, and enqueues the job that judges them for each brand that has none. The delay is the time since the result of the
 -- message. A hit that is stored already, with the same id and time, is not stored again; id 0 gets a new id. A hit of a recipient
 -- that does not exist is not stored, nor are more than `max_hits` hits of a recipient. A link without a URL leads where the version's
--- table says.
+-- table says. Of mail of automations no URL is stored, because it may have a value of a payload, but the address as it is in the design.
 -- name: hits_add :exec
 -- params: ids bigint[], brand_ids bigint[], send_ids bigint[], ordinals bigint[], kinds text[], links bigint[], methods text[], agents text[], networks text[], addresses text[], urls text[], ats timestamptz[], max_hits bigint, judge_at timestamptz, now timestamptz
 with stored as (
@@ -9,7 +9,7 @@ with stored as (
     select case t.id when 0 then nextval(pg_get_serial_sequence('hits', 'id')) else t.id end, t.brand_id, t.send_id, t.ordinal, t.kind,
            nullif(t.link, -1), t.method, t.agent, t.network,
            network(set_masklen(t.address::inet, case family(t.address::inet) when 4 then 24 else 48 end)),
-           coalesce(t.url, v.link_table -> t.link::integer ->> 'target'), t.at,
+           coalesce(case when not s.is_carrier then t.url end, v.link_table -> t.link::integer ->> 'target'), t.at,
            (extract(epoch from t.at - e.occurred_at) * 1000)::bigint
       from unnest(:ids::bigint[], :brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :kinds::text[], :links::bigint[], :methods::text[],
                   :agents::text[], :networks::text[], :addresses::text[], :urls::text[], :ats::timestamptz[])

@@ -136,13 +136,15 @@ update hit_judgements
        rules_version = case when :all_recipients then :rules_version else rules_version end
  where brand_id = :brand_id;
 
--- Enqueues the job for brands that have hits to judge and no job: the hits were stored while a job ended, or there are new rules.
+-- Enqueues the job for brands that have hits to judge and no job: the hits were stored while a job ended, or there are new rules:
+-- of the program, or of the operator.
 -- name: judge_hits_wake :exec
 -- params: rules_version integer, now timestamptz
 insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)
 select 'judge_hits', 'work', b.organization_id, b.id, '{}', :now, :now
   from brands b
  where exists (select 1 from hits h where h.brand_id = b.id and h.actor is null)
-    or exists (select 1 from hit_judgements j where j.brand_id = b.id and j.rules_version < :rules_version)
+    or exists (select 1 from hit_judgements j where j.brand_id = b.id and j.rules_version < :rules_version
+                  + coalesce((select v.revision from hit_rule_revisions v where v.organization_id = 0), 0))
  order by b.id
     on conflict (brand_id) where kind = 'judge_hits' and state in ('queued', 'running') do nothing;

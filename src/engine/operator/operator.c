@@ -119,6 +119,30 @@ bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_
            operator_commit(work, &tx, "admin.org.credits", work_id(work, ID_ORG, organization_id), err);
 }
 
+/* ---- Tracking ---- */
+
+bool operator_set_tracking(const struct work *work, const char *tracking, struct error *err)
+{
+    if (strcmp(tracking, "off") != 0 && strcmp(tracking, "marketing") != 0 && strcmp(tracking, "all") != 0)
+        return fail(err, ERR_INVALID_REQUEST, "tracking", "tracking must be off, marketing or all.");
+    struct operator_tracking_set_params params = { work->organization_id, work->brand_id, tracking };
+    DB_TX tx = { .conn = NULL };
+    return db_tx_begin(work->conn, &tx, err) && sql_operator_tracking_set(work->conn, work->arena, &params, NULL, err) &&
+           operator_commit(work, &tx, "admin.brand.tracking", work_id(work, ID_BRAND, work->brand_id), err);
+}
+
+bool operator_find_tracking(const struct work *work, const char **ret_tracking, struct error *err)
+{
+    struct operator_tracking_find_params params = { work->organization_id, work->brand_id };
+    struct operator_tracking_find_row *row;
+    if (!sql_operator_tracking_find(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_BRAND_NOT_FOUND, "brand", "No brand with this id.");
+    *ret_tracking = row->tracking;
+    return true;
+}
+
 /* ---- Lists ---- */
 
 static void begin_list(struct json_writer *json)

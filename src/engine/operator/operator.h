@@ -29,6 +29,11 @@ MUST_CHECK bool operator_create_key(const struct work *work, const struct api_ke
 MUST_CHECK bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* Which mail of the brand of `work` reports opens and clicks: off, marketing or all. Holds for messages that are composed later.
+ * Errors: INVALID_REQUEST (tracking). */
+MUST_CHECK bool operator_set_tracking(const struct work *work, const char *tracking, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool operator_find_tracking(const struct work *work, const char **ret_tracking, struct error *err) NONNULL(1, 2, 3);
+
 /* Sets the plan (monthly limits) of an organization, and its monthly bonus credits. Both apply from the next call on. Sends that
  * are paused by the plan's limit are retried at once. Errors: INVALID_REQUEST. */
 MUST_CHECK bool operator_set_plan(const struct work *work, int64_t organization_id, const char *plan, struct error *err)

@@ -24,6 +24,17 @@ select organization_id from brands where id = :brand_id and status <> 'deleting'
 -- columns: id bigint
 select id from organizations where id = :id;
 
+-- Sets which mail of a brand is tracked.
+-- name: operator_tracking_set :exec
+-- params: organization_id bigint, brand_id bigint, tracking text
+update brands set tracking = :tracking where organization_id = :organization_id and id = :brand_id;
+
+-- Which mail of a brand is tracked.
+-- name: operator_tracking_find :one
+-- params: organization_id bigint, brand_id bigint
+-- columns: tracking text
+select tracking from brands where organization_id = :organization_id and id = :brand_id;
+
 -- Sets the plan of an organization.
 -- name: operator_plan_set :exec
 -- params: id bigint, plan text

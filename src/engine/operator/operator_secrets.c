@@ -6,6 +6,7 @@
 #include "engine/integrations/connections.h"
 #include "engine/operator/operator_audit.h"
 #include "engine/payloads/payloads.h"
+#include "engine/reports/mailboxes.h"
 
 /* Writes only an audit row. */
 static bool write_audit(const struct work *work, const char *operation, const char *subject, struct error *err)
@@ -25,9 +26,10 @@ bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *
 {
     int64_t integrations;
     int64_t payloads;
+    int64_t mailboxes;
     if (!domain_keys_reseal(work, ret_count, err) || !integrations_reseal(work, &integrations, err) ||
-        !payloads_reseal(work, &payloads, err))
+        !payloads_reseal(work, &payloads, err) || !mailboxes_reseal(work, &mailboxes, err))
         return false;
-    *ret_count += integrations + payloads;
+    *ret_count += integrations + payloads + mailboxes;
     return write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
 }

@@ -60,7 +60,7 @@ describe('the mail of automations', { timeout: 300_000 }, () => {
       },
     });
     await new Promise((resolve) => relay.listen(0, '127.0.0.1', resolve));
-    installation = new Installation({ RELAY: `smtp://127.0.0.1:${relay.server.address().port}?tls=none`, RETRY_AFTER: 1 });
+    installation = new Installation({ RELAY: `smtp://127.0.0.1:${relay.server.address().port}?tls=none`, RETRY_AFTER: 1, PUBLIC_URL: 'https://mail.example' });
     await installation.admin('domain', 'create', DOMAIN);
     const { domainId } = await installation.admin('domain', 'verify', DOMAIN, '--trust');
     const { emailId } = await installation.call('import_email', { content: DESIGN, title: 'Welcome' });
@@ -126,5 +126,53 @@ describe('the mail of automations', { timeout: 300_000 }, () => {
     for (const index of [0, 300, 699]) assert.match(taken.get(`r${index}@readers.example`)[0], new RegExp(`Your code is ${index % 3 === 0 ? `c${index}` : ''}\\.`));
     assert.deepEqual(await sql(installation, 'select count(*) from trigger_payloads'), ['0']);
     assert.deepEqual(await sql(installation, 'select count(*) from send_ranges where next_ordinal <= to_ordinal'), ['0']);
+  });
+
+  test('mail of a transactional domain is tracked when the brand says so, and no value of a payload is stored (A-52, R-328)', async () => {
+    const name = 'service.example.com';
+    await installation.admin('domain', 'create', name, '--purpose', 'transactional');
+    const { domainId } = await installation.admin('domain', 'verify', name, '--trust');
+    const content = '<html><head><title>Reset</title></head><body><a href="https://shop.example/reset?code={{ payload.order.code }}">Reset</a> <a href="https://shop.example/help">Help</a></body></html>';
+    const { emailId } = await installation.call('import_email', { content, title: 'Reset' });
+    const mailTo = async (reader, firstRun, code) => {
+      const answer = await append([{ email: `${reader}@readers.example`, payload: { order: { code } } }], { emailId, domainId, firstRun, subject: 'Reset', node: 'reset' });
+      assert.equal((await ended(answer.sendIds[0])).stats.delivered, 1);
+      return { ...answer, text: taken.get(`${reader}@readers.example`)[0].replaceAll('=3D', '=') };
+    };
+    const tracked = /https:\/\/mail\.example(\/[co]\/[A-Za-z0-9_-]+)/g;
+    const isTracked = async (carrier) => (await sql(installation, `select is_tracked from sends where id = ${carrier}`))[0];
+    const switchTo = async (...words) => (await installation.admin('brand', 'tracking', ...words)).tracking;
+
+    assert.equal(await switchTo(), 'marketing');
+    const plain = await mailTo('plain', 2000, 'plain-code');
+    assert.match(plain.text, /href="https:\/\/shop\.example\/reset\?code=plain-code"/);
+    assert.doesNotMatch(plain.text, tracked);
+    assert.equal(await isTracked(plain.carrier), 'f');
+
+    assert.equal(await switchTo('all'), 'all');
+    assert.match((await installation.run('admin', 'brand', 'tracking', 'some')).stderr, /off, marketing or all/);
+    const full = await mailTo('full', 2001, MARKER);
+    assert.equal(full.carrier, plain.carrier);
+    assert.equal(await isTracked(full.carrier), 't', 'the send is marked, although it began before');
+    const paths = [...full.text.matchAll(tracked)].map(([, path]) => path);
+    assert.equal(paths.filter((path) => path.startsWith('/c/')).length >= 2, true, full.text);
+    assert.equal(paths.filter((path) => path.startsWith('/o/')).length, 1);
+    const web = (await installation.serve()).client();
+    const targets = [];
+    for (const path of paths) {
+      const { status, headers } = await web.get(path);
+      assert.equal(status, path.startsWith('/c/') ? 302 : 200, path);
+      targets.push(headers.location);
+    }
+    assert.ok(targets.includes(`https://shop.example/reset?code=${MARKER}`), targets.join());
+    await until('each request is stored', async () => (await sql(installation, `select count(*) from hits where send_id = ${full.carrier}`))[0] === String(paths.length), 30_000);
+    assert.deepEqual(await sql(installation, `select distinct url from hits where send_id = ${full.carrier} and url like '%reset%'`), ['https://shop.example/reset?code={{ payload.order.code }}']);
+    assert.deepEqual(await tablesWith(MARKER), []);
+
+    assert.equal(await switchTo('off'), 'off');
+    assert.doesNotMatch((await mailTo('off', 2002, 'off')).text, tracked);
+    const { sendIds } = await append([{ email: 'letter@readers.example', payload: {} }], { firstRun: 2003 });
+    await ended(sendIds[0]);
+    assert.doesNotMatch(taken.get('letter@readers.example')[0], tracked);
   });
 });

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/hits/hits.h"
 #include "engine/hits/judge_hits.h"
+#include "engine/operator/operator_hit_rules.h"
 #include "fixtures/hit_reference.h"
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static int begin(void **state)
 {
     int failed = world_reset(state);
     run_sql("delete from recipient_events; delete from contact_activity; delete from event_rollups; delete from hits;"
-            "delete from hit_judgements");
+            "delete from hit_judgements; delete from hit_rules; delete from hit_rule_revisions;"
+            "delete from audit_log");
     make_send();
     return failed;
 }
@@ -256,6 +258,27 @@ static void test_a_hit_is_held(void **state)
     assert_int_equal(number_of("select count(*) from hits where reason = 'sweep'"), 3);
 }
 
+/* R-288: a clock that is set back delays judgements, and one that jumps over the hold judges at once. Hits of the repeated time
+ * join the burst of those that are judged. */
+static void test_a_clock_that_moves_over_the_hold(void **state)
+{
+    (void)state;
+    add_click(1, 0, firefox, at_home, 100);
+    struct judge_left left = pass(&hit_rules_built_in, begun_us + 50 * US_PER_S, false);
+    assert_false(left.is_done);
+    assert_int_equal(left.next_due_us, begun_us + 112 * US_PER_S);
+    judge_all(&hit_rules_built_in);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 11);
+    add_click(1, 1, firefox, at_home, 99);
+    add_click(1, 2, firefox, at_home, 99.5);
+    assert_false(pass(&hit_rules_built_in, begun_us + 60 * US_PER_S, false).is_done);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 11);
+    judge_all(&hit_rules_built_in);
+    assert_int_equal(number_of("select clicked * 10 + opened from send_stats"), 0);
+    assert_int_equal(number_of("select count(*) from hits where reason = 'sweep'"), 3);
+    assert_figures_agree();
+}
+
 /* The bounds of a burst and of a sweep are inclusive. */
 static void test_bounds(void **state)
 {
@@ -342,6 +365,93 @@ static void test_other_rules_judge_again(void **state)
     assert_false(left.is_done);
     assert_true(left.next_due_us > later_us);
     assert_int_equal(number_of(COUNTED), again);
+}
+
+/* ---- Rules of the operator ---- */
+
+static struct json_writer *writer(void)
+{
+    struct json_writer *json = arena_alloc(arena, sizeof(*json));
+    json_writer_init(json, buf_in_arena(arena, 1024 * 1024));
+    return json;
+}
+
+static void set_rule(const char *subject, const char *decision)
+{
+    struct error err;
+    assert_ok(operator_set_hit_rule(&work, subject, decision, writer(), &err), &err);
+}
+
+static struct hit_rules loaded(void)
+{
+    struct hit_rules rules;
+    struct error err;
+    assert_ok(hit_rules_load(&work, &rules, &err), &err);
+    return rules;
+}
+
+static void assert_rule_refused(const char *subject, const char *decision, const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    assert_false(operator_set_hit_rule(&work, subject, decision, writer(), &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, param);
+}
+
+/* R-288: a rule of the operator wakes the job of the brand, and the figures become those of a fresh count; without it they are as
+ * before. */
+static void test_rules_of_the_operator_judge_again(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct hit_rules rules = loaded();
+    assert_int_equal(rules.version, hit_rules_built_in.version);
+    add_crowd();
+    judge_all(&rules);
+    int64_t before = number_of(COUNTED);
+    set_rule("agent:apple_proxy", "open=human");
+    rules = loaded();
+    assert_int_equal(rules.version, hit_rules_built_in.version + 1);
+    set_rule("agent:apple_proxy", "open=human");
+    assert_int_equal(loaded().version, rules.version); /* nothing has changed */
+    run_sql("delete from jobs where kind = 'judge_hits'");
+    assert_ok(hits_tend(conn, arena, later_us, &err), &err);
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'judge_hits'"), 1);
+    judge_all(&rules);
+    assert_figures_agree();
+    assert_int_equal(number_of("select count(*) from events where recipient_key like 'r4@%' and event_type = 'opened'"), 1);
+    int64_t after = number_of(COUNTED);
+    assert_int_not_equal(after, before);
+    forget_judgements();
+    judge_all(&rules);
+    assert_int_equal(number_of(COUNTED), after);
+    assert_ok(operator_remove_hit_rule(&work, "agent:apple_proxy", "open", writer(), &err), &err);
+    rules = loaded();
+    assert_int_equal(rules.version, hit_rules_built_in.version + 2);
+    judge_all(&rules);
+    assert_int_equal(number_of(COUNTED), before);
+}
+
+static void test_rules_of_the_operator_are_checked(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    assert_rule_refused("agent:nobody", "open=bot", "class");
+    assert_rule_refused("apple_proxy", "open=bot", "class");
+    assert_rule_refused("network:apple_proxy", "open=bot", "class");
+    assert_rule_refused("agent:apple_proxy", "opens=bot", "kind");
+    assert_rule_refused("agent:apple_proxy", "open=person", "actor");
+    assert_rule_refused("agent:apple_proxy", "open", "actor");
+    assert_false(operator_remove_hit_rule(&work, "agent:apple_proxy", "open", writer(), &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    set_rule("network:microsoft_mail", "click=facts");
+    struct hit_rules rules = loaded();
+    for (size_t i = 0; i < rules.network_count; i++)
+        if (strcmp(rules.networks[i].name, "microsoft_mail") == 0) {
+            assert_null(rules.networks[i].click);
+            assert_string_equal(rules.networks[i].open, "bot");
+        }
+    assert_int_equal(number_of("select count(*) from audit_log where operation = 'admin.hit-rule.set'"), 1);
 }
 
 /* An event stays when the month of its hit was removed. */
@@ -510,8 +620,11 @@ int main(void)
         HITS_TEST(test_crowd),
         HITS_TEST(test_activity_is_of_persons),
         HITS_TEST(test_a_hit_is_held),
+        HITS_TEST(test_a_clock_that_moves_over_the_hold),
         HITS_TEST(test_bounds),
         HITS_TEST(test_other_rules_judge_again),
+        HITS_TEST(test_rules_of_the_operator_judge_again),
+        HITS_TEST(test_rules_of_the_operator_are_checked),
         HITS_TEST(test_events_outlive_their_hits),
         HITS_TEST(test_random_hits),
         HITS_TEST(test_hits_are_bounded),

@@ -1,0 +1,212 @@
+#include "engine/reports/mailboxes.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/secrets/secrets.h"
+#include "sql/mailboxes.h"
+
+#include <string.h>
+
+enum { RESEAL_ROWS = 50 };
+
+static const char sealed_as[] = "mailbox";
+
+/* ---- Passwords ---- */
+
+/* The associated data of a sealed password. */
+static const char *sealing_identity(struct arena *arena, int64_t id, const char *address)
+{
+    return arena_printf(arena, "%lld %s", (long long)id, address);
+}
+
+/* IMAP quotes a password, so control characters cannot be sent. */
+static bool check_password(const char *password, struct error *err)
+{
+    size_t size = strlen(password);
+    bool has_control = false;
+    for (size_t i = 0; i < size; i++)
+        has_control = has_control || (unsigned char)password[i] < ' ' || password[i] == 0x7f;
+    if (size == 0 || size > MAILBOX_PASSWORD_MAX_BYTES || has_control)
+        return fail(err, ERR_INVALID_REQUEST, "secret", "The password has 1 to %d bytes, without control characters.",
+                    MAILBOX_PASSWORD_MAX_BYTES);
+    return true;
+}
+
+static bool seal_password(const struct work *work, int64_t id, const char *address, const char *password, struct bytes *ret_sealed,
+                          struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    if (!check_password(password, err) || !secrets_sealing(work, secrets, &ring, err))
+        return false;
+    const struct bytes bytes = { (const unsigned char *)password, strlen(password) };
+    *ret_sealed = seal(work->arena, ring, sealed_as, sealing_identity(work->arena, id, address), bytes);
+    return true;
+}
+
+bool mailbox_password(const struct work *work, struct arena *secrets, const struct mailbox_claim *claim, const char **ret_password,
+                      struct error *err)
+{
+    struct seal_ring *ring;
+    struct bytes password;
+    if (!secrets_opening(work, secrets, &ring, err) ||
+        !seal_open(secrets, ring, sealed_as, sealing_identity(secrets, claim->id, claim->address), claim->sealed, &password, err))
+        return false;
+    *ret_password = arena_dup_bytes(secrets, (const char *)password.data, password.size);
+    return true;
+}
+
+/* ---- Changes ---- */
+
+bool mailbox_add(const struct work *work, const char *address, const char *password, int64_t *ret_id, struct error *err)
+{
+    struct report_mailbox_next_row *next;
+    struct report_mailbox_insert_row *row;
+    struct report_mailbox_insert_params params = { .address = address, .now = work->now_us, .most = MAILBOXES_MAX };
+    if (!utf8_is_valid(address, strlen(address)) || utf8_length(address) > MAILBOX_ADDRESS_MAX_CHARS)
+        return fail(err, ERR_INVALID_REQUEST, "address", "The address has at most %d characters.", MAILBOX_ADDRESS_MAX_CHARS);
+    if (!sql_report_mailbox_next(work->conn, work->arena, &next, err) ||
+        !seal_password(work, next->id, address, password, &params.password, err))
+        return false;
+    params.id = next->id;
+    if (!sql_report_mailbox_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row->same_id.set)
+        return fail(err, ERR_INVALID_REQUEST, "address",
+                    "Mailbox %lld has this address; give it another password with mailbox rotate.", (long long)row->same_id.value);
+    if (!row->id.set)
+        return fail(err, ERR_INVALID_REQUEST, "address", "There are %d mailboxes; remove one first.", MAILBOXES_MAX);
+    *ret_id = row->id.value;
+    return true;
+}
+
+static bool fail_unknown(struct error *err)
+{
+    return fail(err, ERR_NOT_FOUND, "mailbox", "No mailbox with this number.");
+}
+
+bool mailbox_rotate(const struct work *work, int64_t id, const char *password, struct error *err)
+{
+    struct report_mailbox_lock_params lock = { id };
+    struct report_mailbox_seal_params params = { .id = id };
+    struct report_mailbox_due_params due = { id };
+    struct report_mailbox_lock_row *row;
+    if (!sql_report_mailbox_lock(work->conn, work->arena, &lock, &row, err))
+        return false;
+    if (row == NULL)
+        return fail_unknown(err);
+    return seal_password(work, id, row->address, password, &params.password, err) &&
+           sql_report_mailbox_seal(work->conn, work->arena, &params, NULL, err) &&
+           sql_report_mailbox_due(work->conn, work->arena, &due, NULL, err);
+}
+
+bool mailbox_remove(const struct work *work, int64_t id, struct error *err)
+{
+    struct report_mailbox_delete_params params = { id };
+    struct report_mailbox_delete_row *row;
+    if (!sql_report_mailbox_delete(work->conn, work->arena, &params, &row, err))
+        return false;
+    return row != NULL || fail_unknown(err);
+}
+
+bool mailboxes_write(const struct work *work, struct json_writer *json, struct error *err)
+{
+    struct report_mailboxes_list_row *rows;
+    size_t count;
+    if (!sql_report_mailboxes_list(work->conn, work->arena, &rows, &count, err))
+        return false;
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_int(json, "mailboxId", rows[i].id);
+        json_member_text(json, "address", rows[i].address);
+        json_member_time(json, "createdAt", rows[i].created_at);
+        json_member_time_if(json, "polledAt", rows[i].polled_at);
+        json_member_text_if(json, "problem", rows[i].problem);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Polls ---- */
+
+bool mailbox_claim(const struct work *work, struct mailbox_claim **ret_claim, struct error *err)
+{
+    struct report_mailbox_claim_params params = { MAILBOX_LEASE_S };
+    struct report_mailbox_claim_row *row;
+    *ret_claim = NULL;
+    if (!sql_report_mailbox_claim(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return true;
+    *ret_claim = arena_alloc(work->arena, sizeof(**ret_claim));
+    **ret_claim = (struct mailbox_claim){ .id = row->id, .address = row->address, .sealed = row->password };
+    return true;
+}
+
+bool mailbox_polled(const struct work *work, int64_t id, const char *problem, int64_t every_us, struct error *err)
+{
+    struct report_mailbox_polled_params params = {
+        .id = id,
+        .problem = problem,
+        .every_s = (double)every_us / (double)US_PER_S,
+    };
+    return sql_report_mailbox_polled(work->conn, work->arena, &params, NULL, err);
+}
+
+/* ---- Resealing ---- */
+
+static bool reseal_one(const struct work *work, const struct report_mailboxes_to_reseal_row *row, const struct seal_ring *ring,
+                       struct arena *secrets, struct db_batch *batch, struct error *err)
+{
+    const char *identity = sealing_identity(work->arena, row->id, row->address);
+    struct bytes password;
+    if (!seal_open(secrets, ring, sealed_as, identity, row->password, &password, err))
+        return false;
+    struct report_mailbox_seal_params params = { .id = row->id,
+                                                 .password = seal(work->arena, ring, sealed_as, identity, password) };
+    db_batch_add(batch, &report_mailbox_seal_statement, &params);
+    return true;
+}
+
+/* Reseals one batch of passwords after the position `at` in one transaction, and advances `at`. */
+static bool reseal_batch(const struct work *work, struct report_mailboxes_to_reseal_params *at, int64_t *ret_count,
+                         struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    struct report_mailboxes_to_reseal_row *rows;
+    size_t count;
+    DB_TX tx = { .conn = NULL };
+    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+        return false;
+    at->key_id = seal_ring_newest(ring);
+    if (!sql_report_mailboxes_to_reseal(work->conn, work->arena, at, &rows, &count, err))
+        return false;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    for (size_t i = 0; i < count; i++)
+        if (!reseal_one(work, &rows[i], ring, secrets, batch, err))
+            return false;
+    *ret_count = (int64_t)count;
+    if (count == 0)
+        return true;
+    at->after_id = rows[count - 1].id;
+    return db_batch_run_commit(batch, &tx, err);
+}
+
+bool mailboxes_reseal(const struct work *work, int64_t *ret_count, struct error *err)
+{
+    struct report_mailboxes_to_reseal_params at = { .limit = RESEAL_ROWS };
+    int64_t done = RESEAL_ROWS;
+    *ret_count = 0;
+    while (done == RESEAL_ROWS) {
+        if (!reseal_batch(work, &at, &done, err))
+            return false;
+        *ret_count += done;
+    }
+    return true;
+}

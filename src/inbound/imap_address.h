@@ -1,0 +1,28 @@
+/*
+ * Addresses of mailboxes that are polled by IMAP:
+ *
+ *     imaps://user[:password]@host[:port]/MAILBOX[?every=60]
+ *     imap://…[?tls=none]        TLS is required (STARTTLS) unless tls=none
+ *
+ * Special characters of user and password are written as %XX. Internal to inbound, and read by the command that stores mailboxes.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct imap_address {
+    char *url; /* without credentials and parameters */
+    char *user;
+    char *password; /* NULL: the address has none */
+    bool is_plain;  /* without TLS */
+    int64_t every_us;
+};
+
+/* Reads an address; false when it has another form. Either way imap_address_done frees what was read. */
+MUST_CHECK bool imap_address_read(const char *text, struct imap_address *ret_address) NONNULL(1, 2);
+
+/* Frees the parts and overwrites the password. */
+void imap_address_done(struct imap_address *address) NONNULL(1);
