@@ -230,7 +230,7 @@ bool integration_triggers_write(const struct work *work, int64_t id, struct json
 
 static bool check_name(const char *name, struct error *err)
 {
-    return (utf8_is_valid(name, strlen(name)) && utf8_length(name) <= INTEGRATION_CONNECTION_NAME_MAX_CHARS) ||
+    return utf8_has_length(name, 0, INTEGRATION_CONNECTION_NAME_MAX_CHARS) ||
            fail(err, ERR_INVALID_REQUEST, "name", "The name has at most %d characters.", INTEGRATION_CONNECTION_NAME_MAX_CHARS);
 }
 
@@ -329,13 +329,10 @@ bool integration_connections_write(const struct work *work, struct json_writer *
     size_t count;
     if (!sql_integrations_of_brand(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++)
         write_connection(work, &rows[i], json);
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }
 
