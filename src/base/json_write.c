@@ -235,6 +235,19 @@ void json_raw(struct json_writer *json, const char *text)
         json_raw_bytes(json, text, strlen(text));
 }
 
+void json_list_begin(struct json_writer *json)
+{
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+}
+
+void json_list_end(struct json_writer *json)
+{
+    json_array_end(json);
+    json_object_end(json);
+}
+
 void json_member_text(struct json_writer *json, const char *name, const char *text)
 {
     json_key(json, name);

@@ -41,6 +41,10 @@ void json_null_value(struct json_writer *json) NONNULL(1);
 void json_raw(struct json_writer *json, const char *text) NONNULL(1);
 void json_raw_bytes(struct json_writer *json, const char *text, size_t size) NONNULL(1, 2);
 
+/* The result of a list, {"data":[…]}. Where the object has more members, json_array_end ends the list alone. */
+void json_list_begin(struct json_writer *json) NONNULL(1);
+void json_list_end(struct json_writer *json) NONNULL(1);
+
 /* A key with its value. */
 void json_member_text(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
 void json_member_int(struct json_writer *json, const char *name, int64_t value) NONNULL(1, 2);

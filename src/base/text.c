@@ -86,6 +86,14 @@ size_t utf8_length(const char *text)
     return length;
 }
 
+bool utf8_has_length(const char *text, size_t least, size_t most)
+{
+    if (text == NULL || !utf8_is_valid(text, strlen(text)))
+        return false;
+    size_t length = utf8_length(text);
+    return length >= least && length <= most;
+}
+
 static bool point_is_invisible(uint32_t point)
 {
     static const struct {

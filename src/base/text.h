@@ -19,6 +19,9 @@ void utf8_drop_malformed(char *text) NONNULL(1);
 /* Code points in valid UTF-8. */
 size_t utf8_length(const char *text) NONNULL(1) PURE;
 
+/* Valid UTF-8 of `least` to `most` code points. NULL is not. */
+bool utf8_has_length(const char *text, size_t least, size_t most) PURE;
+
 /* A copy without control characters and invisible formatting characters (zero-width, bidirectional
  * overrides, tags), truncated after `max_points` code points. For untrusted text that is shown to a model. */
 char *text_visible(struct arena *arena, const char *text, size_t max_points) NONNULL(1, 2) RETURNS_NONNULL;

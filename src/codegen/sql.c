@@ -28,7 +28,7 @@
 
 enum {
     MAX_FILES = 128,
-    MAX_INPUT_BYTES = 512 * 1024 * 1024, /* of the read queries; each has room for the most parameters and columns */
+    MAX_INPUT_BYTES = 64 * 1024 * 1024, /* of the read queries; each has room for the most parameters and columns */
     MAX_OUTPUT_BYTES = 32 * 1024 * 1024,
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void generator_fail(const char *path, int line, const char *format, ...)
 {
@@ -22,16 +23,17 @@ void generator_fail(const char *path, int line, const char *format, ...)
 char *generator_read_file(struct arena *arena, const char *path, size_t max_bytes)
 {
     FILE *file = fopen(path, "rb");
-    if (file == NULL)
+    struct stat status;
+    if (file == NULL || fstat(fileno(file), &status) != 0)
         generator_fail(path, 0, "cannot be read");
-    char *text = arena_alloc(arena, max_bytes + 1);
-    size_t size = fread(text, 1, max_bytes + 1, file);
-    bool broken = ferror(file) != 0;
-    fclose(file);
-    if (broken)
-        generator_fail(path, 0, "cannot be read");
+    size_t size = (size_t)status.st_size;
     if (size > max_bytes)
         generator_fail(path, 0, "is larger than %zu bytes", max_bytes);
+    char *text = arena_alloc(arena, size + 1);
+    bool complete = fread(text, 1, size, file) == size;
+    fclose(file);
+    if (!complete)
+        generator_fail(path, 0, "cannot be read");
     if (memchr(text, '\0', size) != NULL)
         generator_fail(path, 0, "holds a NUL byte");
     text[size] = '\0';

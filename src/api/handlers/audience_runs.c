@@ -1,35 +1,17 @@
 #include "engine/runs/audience_runs.h"
+#include "api/handlers/confirmation.h"
 #include "api/handlers/gradual_args.h"
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/runs/launch.h"
-#include "engine/sends/confirm_token.h"
 
 /* ---- Launching ---- */
 
-/* A preview does nothing, so the same call may be made again with its idempotency key. */
 static void reply_preview(struct op_context *ctx, const struct launch_preview *preview, struct reply *reply)
 {
-    reply->status = 200;
-    reply->keep_no_key = true;
-    reply->confirmation = preview->token;
-    reply->question = launch_preview_question(ctx->work.arena, preview);
+    confirmation_reply(reply, preview->token, launch_preview_question(ctx->work.arena, preview));
     launch_write_preview(preview, &reply->json);
-}
-
-/* The user has declined the preview: its token is used up and nothing is launched. */
-static bool decline(struct op_context *ctx, struct reply *reply, struct error *err)
-{
-    if (!confirm_token_decline(&ctx->work, &confirm_launches, ctx->call->confirmation, ctx->call->who.key_id, err))
-        return false;
-    reply->status = 200;
-    reply->keep_no_key = true;
-    json_object_begin(&reply->json);
-    json_member_text(&reply->json, "status", "not_launched");
-    json_member_text(&reply->json, "message", "The user did not agree; nothing was launched.");
-    json_object_end(&reply->json);
-    return true;
 }
 
 static bool enqueue_launch(struct op_context *ctx, const struct launch_accepted *accepted, struct reply *reply, struct error *err)
@@ -65,7 +47,7 @@ bool op_automations_run(struct op_context *ctx, const struct automations_run_arg
 {
     const struct principal *who = &ctx->call->who;
     if (ctx->call->is_declined)
-        return decline(ctx, reply, err);
+        return confirmation_decline(ctx, &confirm_launches, reply, err);
     struct launch_request request = {
         .automation_id = args->automation_id,
         .is_dry_run = args->dry_run,

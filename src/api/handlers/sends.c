@@ -1,4 +1,5 @@
 #include "engine/sends/sends.h"
+#include "api/handlers/confirmation.h"
 #include "api/handlers/gradual_args.h"
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
@@ -7,28 +8,10 @@
 #include "engine/sends/confirm.h"
 #include "engine/sends/test_message.h"
 
-/* A preview does nothing, so the same call may be made again with its idempotency key. */
 static void reply_preview(struct op_context *ctx, const struct send_preview *preview, struct reply *reply)
 {
-    reply->status = 200;
-    reply->keep_no_key = true;
-    reply->confirmation = preview->token;
-    reply->question = send_preview_question(ctx->work.arena, preview);
+    confirmation_reply(reply, preview->token, send_preview_question(ctx->work.arena, preview));
     send_write_preview(preview, &reply->json);
-}
-
-/* The user has declined the preview: its token is used up and nothing is sent. */
-static bool decline(struct op_context *ctx, struct reply *reply, struct error *err)
-{
-    if (!confirm_decline(&ctx->work, ctx->call->confirmation, ctx->call->who.key_id, err))
-        return false;
-    reply->status = 200;
-    reply->keep_no_key = true;
-    json_object_begin(&reply->json);
-    json_member_text(&reply->json, "status", "not_sent");
-    json_member_text(&reply->json, "message", "The user did not agree; nothing was sent.");
-    json_object_end(&reply->json);
-    return true;
 }
 
 static const char *text_or_none(const char *text)
@@ -47,7 +30,7 @@ static bool enqueue_campaign(struct op_context *ctx, int64_t send_id, int64_t ru
 bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
     if (ctx->call->is_declined)
-        return decline(ctx, reply, err);
+        return confirmation_decline(ctx, &confirm_sends, reply, err);
     const struct gradual_plan *plan;
     if (!gradual_plan_from_args(ctx, args->gradual_send, &plan, err))
         return false;
@@ -87,7 +70,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
 bool op_sends_test(struct op_context *ctx, const struct sends_test_args *args, struct reply *reply, struct error *err)
 {
     if (ctx->call->is_declined)
-        return decline(ctx, reply, err);
+        return confirmation_decline(ctx, &confirm_sends, reply, err);
     struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,

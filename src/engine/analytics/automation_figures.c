@@ -1,8 +1,8 @@
 /*
  * Figures of automations: their runs and their mail in a window.
  */
-#include "engine/analytics/analytics.h"
 #include "sql/automation_figures.h"
+#include "engine/analytics/analytics.h"
 
 /* The totals are summed up in a row of the same shape. */
 static void add_to(struct automation_figures_row *total, const struct automation_figures_row *row)
@@ -61,17 +61,13 @@ static void write_automation(const struct work *work, const struct automation_fi
 
 bool analytics_automations(const struct work *work, struct window window, struct json_writer *json, struct error *err)
 {
-    struct automation_figures_params params = {
-        .brand_id = work->brand_id, .from_time = window.from_us, .to_time = window.to_us
-    };
+    struct automation_figures_params params = { .brand_id = work->brand_id, .from_time = window.from_us, .to_time = window.to_us };
     struct automation_figures_row *rows;
     size_t count;
     if (!sql_automation_figures(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     struct automation_figures_row total = { .id = 0 };
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         add_to(&total, &rows[i]);
         if (i < ANALYTICS_AUTOMATIONS_MAX)

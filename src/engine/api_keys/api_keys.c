@@ -8,10 +8,8 @@ enum { PREVIEW_CHARS = 8 };
 
 static bool check_key_name(const char *name, struct error *err)
 {
-    size_t chars = utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
-    if (chars >= 1 && chars <= API_KEY_NAME_MAX_CHARS)
-        return true;
-    return fail(err, ERR_INVALID_REQUEST, "name", "name must have 1 to %d characters.", API_KEY_NAME_MAX_CHARS);
+    return utf8_has_length(name, 1, API_KEY_NAME_MAX_CHARS) ||
+           fail(err, ERR_INVALID_REQUEST, "name", "name must have 1 to %d characters.", API_KEY_NAME_MAX_CHARS);
 }
 
 static bool check_key_brand(const struct work *work, const struct api_key_fields *fields, struct error *err)

@@ -2,9 +2,7 @@
 
 struct page page_begin(struct json_writer *json, int64_t limit, struct db_page found)
 {
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     return (struct page){ .json = json, .limit = limit, .found = found, .begin = json->out->size };
 }
 

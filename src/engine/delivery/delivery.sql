@@ -312,6 +312,16 @@ select ordinal from send_results where brand_id = :brand_id and send_id = :send_
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
 
+-- Locks recipients whose bounces are settled, as report_recipient does for a report, so that only one of both counts a bounce. What the
+-- other one has written is seen by the next statement.
+-- name: delivery_lock_bounced :exec
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+select 1
+  from send_recipients
+ where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
+ order by ordinal
+   for no key update;
+
 -- Those of these recipients whose bounce was reported and counted before they have a result.
 -- name: delivery_reported_bounces :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[]

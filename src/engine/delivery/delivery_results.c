@@ -1,7 +1,8 @@
 /*
  * Settling: writes the outcomes of a batch in two round trips, for any number
  * of recipients. The first locks the range or the retries and finds recipients
- * that another process has settled. The second writes and commits.
+ * that another process has settled. The second writes and commits. Two more in
+ * between lock the bounced recipients and find those that a report has counted.
  */
 #include "engine/delivery/delivery.h"
 
@@ -208,7 +209,9 @@ static bool find_reported(const struct work *work, const struct delivery_batch *
             ordinals[bounced.ordinals.count++] = batch->recipients[i].ordinal;
     if (bounced.ordinals.count == 0)
         return true;
-    if (!sql_delivery_reported_bounces(work->conn, work->arena, &bounced, &rows, &count, err))
+    struct delivery_lock_bounced_params lock = { batch->brand_id, batch->send_id, bounced.ordinals };
+    if (!sql_delivery_lock_bounced(work->conn, work->arena, &lock, NULL, err) ||
+        !sql_delivery_reported_bounces(work->conn, work->arena, &bounced, &rows, &count, err))
         return false;
     for (size_t i = 0; i < batch->count; i++)
         for (size_t j = 0; j < count; j++)
@@ -426,7 +429,7 @@ static void add_erasure(const struct delivery_batch *batch, const struct settlem
         db_batch_add(statements, &payload_erase_statement, &erase);
 }
 
-/* Adds the statistics, the rollups, the messages, the allowance and the suppressions. */
+/* Adds the statistics, the rollups, the messages and the allowance. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
@@ -449,8 +452,6 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .unmailed = counts.skipped + counts.failed,
         .at = work->now_us,
     };
-    add_suppressions(batch, work, &all->hard, (struct opt_int){ 0 }, statements);
-    add_suppressions(batch, work, &all->full, suppression_mailbox_full_end(work->now_us), statements);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
     add_rollups(batch, work, all, statements);
@@ -468,6 +469,9 @@ static bool write_results_and_commit(const struct work *work, struct delivery_ba
     struct db_batch *statements = db_batch_new(work->conn, work->arena);
     add_results(batch, work, &all->decided, statements);
     add_retries(batch, all, statements);
+    /* Before the activity of contacts, as a report writes them. */
+    add_suppressions(batch, work, &all->hard, (struct opt_int){ 0 }, statements);
+    add_suppressions(batch, work, &all->full, suppression_mailbox_full_end(work->now_us), statements);
     add_events(batch, work, &all->delivered, (struct text_list){ delivered, ARRAY_COUNT(delivered) }, statements);
     add_events(batch, work, &all->bounced, (struct text_list){ bounced, ARRAY_COUNT(bounced) }, statements);
     struct delivery_mark_doubled_params doubled = { batch->brand_id, batch->send_id, { all->doubled, all->doubled_count } };

@@ -2,12 +2,12 @@
 
 #include "crypto/sign.h"
 #include "engine/domains/signing.h"
-#include "engine/secrets/secrets.h"
+#include "engine/secrets/reseal.h"
 #include "sql/domain_keys.h"
 
 #include <string.h>
 
-enum { PAIR_KEYS = 2, RESEAL_KEYS = 100 };
+enum { PAIR_KEYS = 2 };
 
 static const char sealed_as[] = "domain key";
 
@@ -169,58 +169,41 @@ bool domain_signing_keys(const struct work *work, int64_t domain_id, struct aren
 
 /* ---- Resealing ---- */
 
-static bool reseal_one(const struct work *work, const struct domain_keys_to_reseal_row *row, const struct seal_ring *ring,
-                       struct arena *secrets, struct db_batch *batch, struct error *err)
+static bool reseal_key(const struct reseal *reseal, const struct domain_keys_to_reseal_row *row, struct error *err)
 {
-    const char *identity = sealing_identity(work->arena, row->brand_id, row->domain_id, row->selector);
-    struct bytes private_key;
-    if (!seal_open(secrets, ring, sealed_as, identity, row->sealed_key, &private_key, err))
-        return false;
+    const char *identity = sealing_identity(reseal->arena, row->brand_id, row->domain_id, row->selector);
     struct domain_key_reseal_params params = {
         .brand_id = row->brand_id,
         .domain_id = row->domain_id,
         .selector = row->selector,
-        .sealed_key = seal(work->arena, ring, sealed_as, identity, private_key),
     };
-    db_batch_add(batch, &domain_key_reseal_statement, &params);
+    if (!reseal_secret(reseal, sealed_as, identity, row->sealed_key, &params.sealed_key, err))
+        return false;
+    db_batch_add(reseal->updates, &domain_key_reseal_statement, &params);
     return true;
 }
 
-/* Reseals one batch of keys after the position `at` in one transaction, and advances `at`. */
-static bool reseal_batch(const struct work *work, struct domain_keys_to_reseal_params *at, int64_t *ret_count, struct error *err)
+static bool reseal_next_keys(const struct reseal *reseal, void *position, size_t *ret_count, struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct seal_ring *ring;
+    struct domain_keys_to_reseal_params *at = position;
     struct domain_keys_to_reseal_row *rows;
-    size_t count;
-    DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+    at->key_id = reseal->key_id;
+    at->limit = reseal->limit;
+    if (!sql_domain_keys_to_reseal(reseal->work->conn, reseal->arena, at, &rows, ret_count, err))
         return false;
-    at->key_id = seal_ring_newest(ring);
-    if (!sql_domain_keys_to_reseal(work->conn, work->arena, at, &rows, &count, err))
-        return false;
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    for (size_t i = 0; i < count; i++)
-        if (!reseal_one(work, &rows[i], ring, secrets, batch, err))
+    for (size_t i = 0; i < *ret_count; i++) {
+        if (!reseal_key(reseal, &rows[i], err))
             return false;
-    *ret_count = (int64_t)count;
-    if (count == 0)
-        return true;
-    at->after_brand_id = rows[count - 1].brand_id;
-    at->after_domain_id = rows[count - 1].domain_id;
-    at->after_selector = rows[count - 1].selector;
-    return db_batch_run_commit(batch, &tx, err);
+        at->after_brand_id = rows[i].brand_id;
+        at->after_domain_id = rows[i].domain_id;
+        at->after_selector = rows[i].selector;
+    }
+    at->after_selector = arena_dup(reseal->work->arena, at->after_selector);
+    return true;
 }
 
 bool domain_keys_reseal(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    struct domain_keys_to_reseal_params at = { .after_selector = "", .limit = RESEAL_KEYS };
-    int64_t done = RESEAL_KEYS;
-    *ret_count = 0;
-    while (done == RESEAL_KEYS) {
-        if (!reseal_batch(work, &at, &done, err))
-            return false;
-        *ret_count += done;
-    }
-    return true;
+    struct domain_keys_to_reseal_params from = { .after_selector = "" };
+    return reseal_table(work, reseal_next_keys, &from, ret_count, err);
 }

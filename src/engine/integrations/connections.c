@@ -2,12 +2,12 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/secrets/secrets.h"
+#include "engine/secrets/reseal.h"
 #include "sql/integrations.h"
 
 #include <string.h>
 
-enum { RESEAL_ROWS = 100, JSON_MAX_BYTES = 64 * 1024 };
+enum { JSON_MAX_BYTES = 64 * 1024 };
 
 static const char sealed_as[] = "integration";
 
@@ -230,7 +230,7 @@ bool integration_triggers_write(const struct work *work, int64_t id, struct json
 
 static bool check_name(const char *name, struct error *err)
 {
-    return (utf8_is_valid(name, strlen(name)) && utf8_length(name) <= INTEGRATION_CONNECTION_NAME_MAX_CHARS) ||
+    return utf8_has_length(name, 0, INTEGRATION_CONNECTION_NAME_MAX_CHARS) ||
            fail(err, ERR_INVALID_REQUEST, "name", "The name has at most %d characters.", INTEGRATION_CONNECTION_NAME_MAX_CHARS);
 }
 
@@ -329,68 +329,44 @@ bool integration_connections_write(const struct work *work, struct json_writer *
     size_t count;
     if (!sql_integrations_of_brand(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++)
         write_connection(work, &rows[i], json);
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }
 
 /* ---- Resealing ---- */
 
-static bool reseal_one(const struct work *work, const struct integrations_to_reseal_row *row, const struct seal_ring *ring,
-                       struct arena *secrets, struct db_batch *batch, struct error *err)
+static bool reseal_connection(const struct reseal *reseal, const struct integrations_to_reseal_row *row, struct error *err)
 {
-    const char *identity = sealing_identity(work->arena, row->brand_id, row->id);
-    struct bytes secret;
-    if (!seal_open(secrets, ring, sealed_as, identity, row->secret, &secret, err))
+    const char *identity = sealing_identity(reseal->arena, row->brand_id, row->id);
+    struct integration_rotate_params params = { .brand_id = row->brand_id, .id = row->id };
+    if (!reseal_secret(reseal, sealed_as, identity, row->secret, &params.secret, err))
         return false;
-    struct integration_rotate_params params = {
-        .brand_id = row->brand_id,
-        .id = row->id,
-        .secret = seal(work->arena, ring, sealed_as, identity, secret),
-    };
-    db_batch_add(batch, &integration_rotate_statement, &params);
+    db_batch_add(reseal->updates, &integration_rotate_statement, &params);
     return true;
 }
 
-/* Reseals one batch of secrets after the position `at` in one transaction, and advances `at`. */
-static bool reseal_batch(const struct work *work, struct integrations_to_reseal_params *at, int64_t *ret_count, struct error *err)
+static bool reseal_next_connections(const struct reseal *reseal, void *position, size_t *ret_count, struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct seal_ring *ring;
+    struct integrations_to_reseal_params *at = position;
     struct integrations_to_reseal_row *rows;
-    size_t count;
-    DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+    at->key_id = reseal->key_id;
+    at->limit = reseal->limit;
+    if (!sql_integrations_to_reseal(reseal->work->conn, reseal->arena, at, &rows, ret_count, err))
         return false;
-    at->key_id = seal_ring_newest(ring);
-    if (!sql_integrations_to_reseal(work->conn, work->arena, at, &rows, &count, err))
-        return false;
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    for (size_t i = 0; i < count; i++)
-        if (!reseal_one(work, &rows[i], ring, secrets, batch, err))
+    for (size_t i = 0; i < *ret_count; i++) {
+        if (!reseal_connection(reseal, &rows[i], err))
             return false;
-    *ret_count = (int64_t)count;
-    if (count == 0)
-        return true;
-    at->after_brand_id = rows[count - 1].brand_id;
-    at->after_id = rows[count - 1].id;
-    return db_batch_run_commit(batch, &tx, err);
+        at->after_brand_id = rows[i].brand_id;
+        at->after_id = rows[i].id;
+    }
+    return true;
 }
 
 bool integrations_reseal(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    struct integrations_to_reseal_params at = { .limit = RESEAL_ROWS };
-    int64_t done = RESEAL_ROWS;
-    *ret_count = 0;
-    while (done == RESEAL_ROWS) {
-        if (!reseal_batch(work, &at, &done, err))
-            return false;
-        *ret_count += done;
-    }
-    return true;
+    struct integrations_to_reseal_params from = { .limit = 0 };
+    return reseal_table(work, reseal_next_connections, &from, ret_count, err);
 }

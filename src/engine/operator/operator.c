@@ -14,10 +14,8 @@ static const int64_t bonus_max_credits = INT64_C(1000000000);
 
 static bool check_display_name(const char *name, const char *param, struct error *err)
 {
-    size_t chars = name != NULL && utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
-    if (chars >= 1 && chars <= NAME_MAX_CHARS)
-        return true;
-    return fail(err, ERR_INVALID_REQUEST, param, "The name must have 1 to %d characters.", NAME_MAX_CHARS);
+    return utf8_has_length(name, 1, NAME_MAX_CHARS) ||
+           fail(err, ERR_INVALID_REQUEST, param, "The name must have 1 to %d characters.", NAME_MAX_CHARS);
 }
 
 /* ---- Organizations and brands ---- */
@@ -145,26 +143,13 @@ bool operator_find_tracking(const struct work *work, const char **ret_tracking, 
 
 /* ---- Lists ---- */
 
-static void begin_list(struct json_writer *json)
-{
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
-}
-
-static void end_list(struct json_writer *json)
-{
-    json_array_end(json);
-    json_object_end(json);
-}
-
 bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err)
 {
     struct operator_organizations_row *rows;
     size_t count;
     if (!sql_operator_organizations(work->conn, work->arena, &rows, &count, err))
         return false;
-    begin_list(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_id(json, work, "orgId", ID_ORG, rows[i].id);
@@ -174,7 +159,7 @@ bool operator_write_organizations(const struct work *work, struct json_writer *j
         json_member_time(json, "createdAt", rows[i].created_at);
         json_object_end(json);
     }
-    end_list(json);
+    json_list_end(json);
     return true;
 }
 
@@ -185,7 +170,7 @@ bool operator_write_brands(const struct work *work, int64_t organization_id, str
     size_t count;
     if (!sql_operator_brands(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    begin_list(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_id(json, work, "brandId", ID_BRAND, rows[i].id);
@@ -195,7 +180,7 @@ bool operator_write_brands(const struct work *work, int64_t organization_id, str
         json_member_time(json, "createdAt", rows[i].created_at);
         json_object_end(json);
     }
-    end_list(json);
+    json_list_end(json);
     return true;
 }
 
@@ -206,7 +191,7 @@ bool operator_write_keys(const struct work *work, int64_t organization_id, struc
     size_t count;
     if (!sql_api_key_all(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    begin_list(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         api_key_write_members(work, &rows[i], json);
@@ -214,6 +199,6 @@ bool operator_write_keys(const struct work *work, int64_t organization_id, struc
         json_number(json, rows[i].rate_multiplier);
         json_object_end(json);
     }
-    end_list(json);
+    json_list_end(json);
     return true;
 }

@@ -189,9 +189,7 @@ bool operator_write_domains(const struct work *work, int64_t brand_id, struct js
     size_t count;
     if (!sql_operator_domains(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_id(json, work, "domainId", ID_DOMAIN, rows[i].id);
@@ -202,7 +200,6 @@ bool operator_write_domains(const struct work *work, int64_t brand_id, struct js
         json_member_text(json, "sendingPurpose", rows[i].purpose);
         json_object_end(json);
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }

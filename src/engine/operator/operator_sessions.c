@@ -24,9 +24,7 @@ static const char *role_from_name(const char *name)
 
 static bool check_session(const struct operator_session *session, struct error *err)
 {
-    const char *name = session->user_name;
-    size_t chars = utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
-    if (chars < 1 || chars > USER_NAME_MAX_CHARS)
+    if (!utf8_has_length(session->user_name, 1, USER_NAME_MAX_CHARS))
         return fail(err, ERR_INVALID_REQUEST, "name", "The name must have 1 to %d characters.", USER_NAME_MAX_CHARS);
     const char *role = role_from_name(session->role);
     if (role == NULL)
@@ -113,9 +111,7 @@ bool operator_write_sessions(const struct work *work, int64_t organization_id, s
     size_t count;
     if (!sql_operator_sessions(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_id(json, work, "sessionId", ID_SESSION, rows[i].id);
@@ -132,7 +128,6 @@ bool operator_write_sessions(const struct work *work, int64_t organization_id, s
         json_member_time_if(json, "endedAt", rows[i].ended_at);
         json_object_end(json);
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }

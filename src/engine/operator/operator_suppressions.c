@@ -54,9 +54,7 @@ bool operator_write_suppressions(const struct work *work, const char *after, str
     if (!sql_operator_suppressions(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     size_t shown = count > SUPPRESSIONS_OF_PAGE ? SUPPRESSIONS_OF_PAGE : count;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < shown; i++)
         write_listed(&rows[i], json);
     json_array_end(json);

@@ -2,14 +2,13 @@
 
 #include "base/json_read.h"
 #include "crypto/key_file.h"
-#include "engine/secrets/secrets.h"
+#include "engine/secrets/reseal.h"
 #include "sql/payloads.h"
 
 #include <string.h>
 
 static const char sealed_as[] = "trigger payload";
 
-enum { RESEAL_ROWS = 100 };             /* in one transaction */
 enum { PLAIN_MAX_BYTES = 1024 * 1024 }; /* a payload with the fallbacks of its contract */
 
 static const char *payload_identity(struct arena *arena, int64_t brand_id, int64_t id)
@@ -129,56 +128,35 @@ bool payload_erase_unread(const struct work *work, struct int_list ids, struct e
 
 /* ---- Resealing ---- */
 
-static bool reseal_one(const struct payloads_to_reseal_row *row, const struct seal_ring *ring, struct arena *secrets,
-                       struct db_batch *batch, struct error *err)
+static bool reseal_payload(const struct reseal *reseal, const struct payloads_to_reseal_row *row, struct error *err)
 {
-    const char *identity = payload_identity(secrets, row->brand_id, row->id);
-    struct bytes plain;
-    if (!seal_open(secrets, ring, sealed_as, identity, row->sealed, &plain, err))
+    const char *identity = payload_identity(reseal->arena, row->brand_id, row->id);
+    struct payload_reseal_params params = { .brand_id = row->brand_id, .id = row->id };
+    if (!reseal_secret(reseal, sealed_as, identity, row->sealed, &params.sealed, err))
         return false;
-    struct payload_reseal_params params = {
-        .brand_id = row->brand_id,
-        .id = row->id,
-        .sealed = seal(secrets, ring, sealed_as, identity, plain),
-    };
-    db_batch_add(batch, &payload_reseal_statement, &params);
+    db_batch_add(reseal->updates, &payload_reseal_statement, &params);
     return true;
 }
 
-/* Reseals one batch of payloads after the position `at` in one transaction, and advances `at`. */
-static bool reseal_batch(const struct work *work, struct payloads_to_reseal_params *at, int64_t *ret_count, struct error *err)
+static bool reseal_next_payloads(const struct reseal *reseal, void *position, size_t *ret_count, struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct seal_ring *ring;
+    struct payloads_to_reseal_params *at = position;
     struct payloads_to_reseal_row *rows;
-    size_t count;
-    DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+    at->key_id = reseal->key_id;
+    at->limit = reseal->limit;
+    if (!sql_payloads_to_reseal(reseal->work->conn, reseal->arena, at, &rows, ret_count, err))
         return false;
-    at->key_id = seal_ring_newest(ring);
-    if (!sql_payloads_to_reseal(work->conn, secrets, at, &rows, &count, err))
-        return false;
-    struct db_batch *batch = db_batch_new(work->conn, secrets);
-    for (size_t i = 0; i < count; i++)
-        if (!reseal_one(&rows[i], ring, secrets, batch, err))
+    for (size_t i = 0; i < *ret_count; i++) {
+        if (!reseal_payload(reseal, &rows[i], err))
             return false;
-    *ret_count = (int64_t)count;
-    if (count == 0)
-        return true;
-    at->after_brand_id = rows[count - 1].brand_id;
-    at->after_id = rows[count - 1].id;
-    return db_batch_run_commit(batch, &tx, err);
+        at->after_brand_id = rows[i].brand_id;
+        at->after_id = rows[i].id;
+    }
+    return true;
 }
 
 bool payloads_reseal(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    struct payloads_to_reseal_params at = { .limit = RESEAL_ROWS };
-    int64_t done = RESEAL_ROWS;
-    *ret_count = 0;
-    while (done == RESEAL_ROWS) {
-        if (!reseal_batch(work, &at, &done, err))
-            return false;
-        *ret_count += done;
-    }
-    return true;
+    struct payloads_to_reseal_params from = { .limit = 0 };
+    return reseal_table(work, reseal_next_payloads, &from, ret_count, err);
 }

@@ -78,8 +78,8 @@ bool preferences_choose(const struct work *work, const struct unsubscribe_link *
 
 static bool check_text(const char *text, size_t max_chars, const char *param, struct error *err)
 {
-    bool is_good = utf8_is_valid(text, strlen(text)) && text[0] != '\0' && utf8_length(text) <= max_chars;
-    return is_good || fail(err, ERR_INVALID_REQUEST, param, "%s must have 1 to %zu characters.", param, max_chars);
+    return utf8_has_length(text, 1, max_chars) ||
+           fail(err, ERR_INVALID_REQUEST, param, "%s must have 1 to %zu characters.", param, max_chars);
 }
 
 bool public_group_set(const struct work *work, const char *name, const char *title, struct error *err)
@@ -116,9 +116,7 @@ bool public_groups_write(const struct work *work, struct json_writer *json, stru
     size_t count;
     if (!sql_public_group_all(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_text(json, "group", rows[i].name);
@@ -126,7 +124,6 @@ bool public_groups_write(const struct work *work, struct json_writer *json, stru
         json_member_time(json, "createdAt", rows[i].created_at);
         json_object_end(json);
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }

@@ -75,7 +75,7 @@ bool report_connection_add(const struct work *work, const struct report_connecti
     struct report_connection_insert_row *row;
     if (!make_verifier(work, connection, &params.verifier, ret_credential, err))
         return false;
-    if (!utf8_is_valid(params.name, strlen(params.name)) || utf8_length(params.name) > REPORT_CONNECTION_NAME_MAX_CHARS)
+    if (!utf8_has_length(params.name, 0, REPORT_CONNECTION_NAME_MAX_CHARS))
         return fail(err, ERR_INVALID_REQUEST, "name", "The name has at most %d characters.", REPORT_CONNECTION_NAME_MAX_CHARS);
     if (!sql_report_connection_insert(work->conn, work->arena, &params, &row, err))
         return false;
@@ -108,13 +108,10 @@ bool report_connections_write(const struct work *work, struct json_writer *json,
     size_t count;
     if (!sql_report_connections_list(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++)
         write_connection(work, &rows[i], json);
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }
 

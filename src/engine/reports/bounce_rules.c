@@ -9,7 +9,7 @@
 /* White space alone is in every diagnostic, so it does not count. */
 static bool check_pattern(const struct work *work, const char *pattern, struct error *err)
 {
-    if (!utf8_is_valid(pattern, strlen(pattern)) || utf8_length(pattern) > BOUNCE_PATTERN_MAX_CHARS ||
+    if (!utf8_has_length(pattern, BOUNCE_PATTERN_MIN_CHARS, BOUNCE_PATTERN_MAX_CHARS) ||
         utf8_length(text_trim(work->arena, pattern)) < BOUNCE_PATTERN_MIN_CHARS)
         return fail(err, ERR_INVALID_REQUEST, "pattern", "The pattern has %d to %d characters beside white space.",
                     BOUNCE_PATTERN_MIN_CHARS, BOUNCE_PATTERN_MAX_CHARS);
@@ -50,9 +50,7 @@ bool bounce_rules_write(const struct work *work, struct json_writer *json, struc
     size_t count;
     if (!sql_bounce_rules_list(work->conn, work->arena, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_int(json, "ruleId", rows[i].id);
@@ -61,8 +59,7 @@ bool bounce_rules_write(const struct work *work, struct json_writer *json, struc
         json_member_time(json, "createdAt", rows[i].created_at);
         json_object_end(json);
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }
 

@@ -1,6 +1,6 @@
 -- The recipient of a reported message, when its result was written, and if an event of this type was recorded before. A message that
 -- was refused at its delivery has bounced. `diagnostic`, in lower case, is looked for in the bounce rules; rule_class is the class of the
--- first that matches.
+-- first that matches. The recipient is locked: a settlement that writes its bounce (delivery_lock_bounced) comes before or after.
 -- name: report_recipient :one
 -- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null, diagnostic text null
 -- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
@@ -15,7 +15,8 @@ select b.organization_id, r.email_key, e.occurred_at,
   from send_recipients r
   join brands b on b.id = r.brand_id
   left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal
- where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal;
+ where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal
+   for no key update of r;
 
 -- Keeps the newest delay of each of these messages. A result that another transaction is writing keeps the delay that it has: waiting
 -- for it could deadlock.

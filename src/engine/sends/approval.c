@@ -89,7 +89,7 @@ static bool decide(const struct work *work, int64_t send_id, const struct approv
 
 static bool check_note(const char *note, struct error *err)
 {
-    if (note == NULL || (utf8_is_valid(note, strlen(note)) && utf8_length(note) <= APPROVAL_NOTE_MAX_CHARS))
+    if (note == NULL || utf8_has_length(note, 0, APPROVAL_NOTE_MAX_CHARS))
         return true;
     return fail(err, ERR_INVALID_REQUEST, "note", "The note must have at most %d characters.", APPROVAL_NOTE_MAX_CHARS);
 }

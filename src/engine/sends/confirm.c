@@ -97,8 +97,3 @@ bool confirm_use(const struct work *work, const char *token, int64_t send_id, st
     struct confirm_result made = { .send_id = { .set = true, .value = send_id } };
     return confirm_token_use(work, &confirm_sends, token, made, err);
 }
-
-bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err)
-{
-    return confirm_token_decline(work, &confirm_sends, token, key_id, err);
-}

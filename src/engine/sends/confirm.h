@@ -59,10 +59,6 @@ MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmabl
  * Errors: INVALID_REQUEST (confirmationToken) when it was used before. */
 MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err) NONNULL(1, 2, 4);
 
-/* Uses up the token of a preview that the user has declined. Declining it once more is no error.
- * Errors: INVALID_REQUEST (confirmationToken) when the send was made already, or the token is not one of this caller. */
-MUST_CHECK bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err) NONNULL(1, 2, 4);
-
 /* Makes the token of a request: a sealed one, or its short token for an assistant. */
 const char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count,
                          int64_t *ret_expires_at_us) NONNULL(1, 2, 4) RETURNS_NONNULL;

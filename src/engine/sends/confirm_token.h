@@ -1,9 +1,9 @@
 /*
- * Confirmation tokens: the seal on the preview of a send or a launch. A token is
- * bound to the organization, the brand, the credential, the hash of the checked
- * request, the previewed version, and the number of recipients, which may grow a
- * little. It expires, and is used once, or declined. An assistant gets a short
- * token in its place (short_tokens.h).
+ * Confirmation tokens: the seal on the preview of a send or a launch, and the
+ * answers that both share. A token is bound to the organization, the brand, the
+ * credential, the hash of the checked request, the previewed version, and the
+ * number of recipients, which may grow a little. It expires, and is used once, or
+ * declined. An assistant gets a short token in its place (short_tokens.h).
  *
  * Tokens are allocated in the arena of the work.
  */
@@ -21,8 +21,11 @@ enum {
 struct confirm_kind {
     const char *purpose; /* of the seal */
     const char *tool;
-    const char *object; /* what the version belongs to */
-    const char *was_made;
+    const char *object;          /* what the version belongs to */
+    const char *unconfirmed;     /* the message of the preview */
+    const char *declined_status; /* answers to a user who has declined */
+    const char *declined;
+    const char *was_made; /* refuses to decline what was confirmed before */
 };
 extern const struct confirm_kind confirm_sends;
 extern const struct confirm_kind confirm_launches;
@@ -62,3 +65,13 @@ MUST_CHECK bool confirm_token_use(const struct work *work, const struct confirm_
  * Errors: as above, when it was used already, or is not one of this caller. */
 MUST_CHECK bool confirm_token_decline(const struct work *work, const struct confirm_kind *kind, const char *token, int64_t key_id,
                                       struct error *err) NONNULL(1, 2, 3, 5);
+
+/* ---- Answers ---- */
+
+/* The answer that asks for a confirmation. The caller writes the members of its preview between the two functions. */
+void confirm_preview_begin(const struct confirm_kind *kind, const char *token, int64_t expires_at_us, struct json_writer *json)
+    NONNULL(1, 2, 4);
+void confirm_preview_end(struct json_writer *json) NONNULL(1);
+
+/* The answer after confirm_token_decline. */
+void confirm_write_declined(const struct confirm_kind *kind, struct json_writer *json) NONNULL(1, 2);

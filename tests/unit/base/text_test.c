@@ -104,6 +104,19 @@ static void test_utf8_length(void **state)
     assert_int_equal(utf8_length("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), 4);
 }
 
+static void test_utf8_has_length(void **state)
+{
+    (void)state;
+    const char *two = "a\xe2\x82\xac";
+    assert_true(utf8_has_length(two, 2, 2));
+    assert_false(utf8_has_length(two, 3, 4));
+    assert_false(utf8_has_length(two, 0, 1));
+    assert_true(utf8_has_length("", 0, 1));
+    assert_false(utf8_has_length("", 1, 1));
+    assert_false(utf8_has_length("a\xe2\x82", 0, 9));
+    assert_false(utf8_has_length(NULL, 0, 9));
+}
+
 static void assert_repaired(const char *given, const char *expected)
 {
     char *text = arena_dup(arena, given);
@@ -360,6 +373,7 @@ int main(void)
         TEST(test_utf8_at_every_place),
         TEST(test_utf8_words),
         TEST(test_utf8_length),
+        TEST(test_utf8_has_length),
         TEST(test_malformed_bytes_are_dropped),
         TEST(test_invisible_characters_go),
         TEST(test_visible_text_is_cut_by_characters),

@@ -11,6 +11,7 @@
 #include "engine/events/recipient_events.h"
 #include "engine/ledger/ledger.h"
 #include "engine/operator/operator.h"
+#include "engine/reports/reports.h"
 #include "engine/sends/explain.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
@@ -729,6 +730,115 @@ static void test_a_bounce_that_was_reported_before_counts_once(void **state)
     assert_int_equal(number_of("select sent from email_usage"), 3);
 }
 
+/* One of two transactions about the same bounce; it has a connection of its own. */
+struct rival {
+    pthread_t thread;
+    struct delivery_batch *batch; /* settled; NULL: the bounce of its first recipient is reported */
+    struct message_origin origin;
+    enum report_outcome outcome;
+    bool ok;
+    struct error err;
+};
+
+static bool report_bounce(const struct work *mine, struct rival *rival)
+{
+    struct report report = { .kind = REPORT_BOUNCE,
+                             .bounce = BOUNCE_BLOCK,
+                             .is_matched = true,
+                             .origin = rival->origin,
+                             .source = "lmtp",
+                             .at_us = mine->now_us };
+    return report_record(mine, &report, &rival->outcome, &rival->err);
+}
+
+static void *act_as_rival(void *argument)
+{
+    struct rival *rival = argument;
+    ARENA_SCOPE own = arena_new(0);
+    DB_CONN_SCOPE link = NULL;
+    DB_TX tx = { .conn = NULL };
+    struct work mine = work;
+    mine.arena = own;
+    if (!installation_connect(installation, &link, &rival->err))
+        return NULL;
+    mine.conn = link;
+    if (rival->batch != NULL)
+        rival->ok = delivery_settle(&mine, rival->batch, &rival->err);
+    else
+        rival->ok = db_tx_begin(link, &tx, &rival->err) && report_bounce(&mine, rival) && db_tx_commit(&tx, &rival->err);
+    return NULL;
+}
+
+static void start_rival(struct rival *rival, int64_t waiting)
+{
+    assert_int_equal(pthread_create(&rival->thread, NULL, act_as_rival, rival), 0);
+    while (number_of("select count(*) from pg_locks where not granted") < waiting)
+        usleep(1000);
+}
+
+static void end_rival(struct rival *rival)
+{
+    pthread_join(rival->thread, NULL);
+    assert_ok(rival->ok, &rival->err);
+}
+
+/* A block suppresses nobody: no other lock makes the two wait for each other. */
+static struct delivery_batch bounced_batch(void)
+{
+    run_sql("delete from contact_activity; delete from event_rollups");
+    struct delivery_batch batch = relayed(3);
+    batch.results[0] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "block", .reply = "550 5.7.1 Spam", .attempts = 1 };
+    return batch;
+}
+
+static void assert_one_bounce(void)
+{
+    assert_int_equal(number_of("select delivered * 100 + bounced * 10 + bounced_later from send_stats"), 210);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'bounced'"), 1);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'bounced'"), 1);
+    assert_int_equal(number_of("select sum(count)::bigint from event_counts where event_type = 'bounced'"), 1);
+    assert_int_equal(number_of("select sum(count)::bigint from event_rollups where event_type = 'bounced'"), 1);
+    assert_int_equal(number_of("select sum(count)::bigint from contact_activity where event_type = 'bounced'"), 1);
+}
+
+/* the settlement begins before the report has committed. */
+static void test_a_bounce_that_is_reported_meanwhile_counts_once(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_TX tx = { .conn = NULL };
+    struct delivery_batch batch = bounced_batch();
+    struct rival report = { .origin = { work.brand_id, batch.send_id, batch.recipients[0].ordinal } };
+    struct rival settlement = { .batch = &batch };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(report_bounce(&work, &report), &report.err);
+    start_rival(&settlement, 1);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    end_rival(&settlement);
+    assert_int_equal(report.outcome, REPORT_APPLIED);
+    assert_one_bounce();
+}
+
+/* the report comes before the settlement has committed. */
+static void test_a_bounce_that_is_settled_meanwhile_counts_once(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_TX tx = { .conn = NULL };
+    struct delivery_batch batch = bounced_batch();
+    struct rival report = { .origin = { work.brand_id, batch.send_id, batch.recipients[0].ordinal } };
+    struct rival settlement = { .batch = &batch };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    run_sql("update send_stats set opened = opened");
+    start_rival(&settlement, 1);
+    start_rival(&report, 2);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    end_rival(&settlement);
+    end_rival(&report);
+    assert_int_equal(report.outcome, REPORT_REPEATED);
+    assert_one_bounce();
+}
+
 /* figures, events and results count the same recipients. */
 static void test_every_outcome_is_counted_once(void **state)
 {
@@ -1428,6 +1538,8 @@ int main(void)
         TEST(test_brands_take_turns),
         TEST(test_bounces_suppress),
         TEST(test_a_bounce_that_was_reported_before_counts_once),
+        TEST(test_a_bounce_that_is_reported_meanwhile_counts_once),
+        TEST(test_a_bounce_that_is_settled_meanwhile_counts_once),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
         TEST(test_retries_with_a_journal_are_left_to_recovery),
