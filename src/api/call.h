@@ -141,6 +141,7 @@ struct call {
      * passed; `who` is filled. NULL: `input` is complete. */
     void (*read_input)(struct call *call);
     bool reads_much;        /* read_input takes long: it runs in the pool of slow calls */
+    bool is_large;          /* its input is so large that the call runs in the pool of slow calls, whatever its operation is */
     const char *request_id; /* req_ + 32 hex */
     const char *client;     /* name/version that the client reports, NULL when unknown */
     void (*on_completed)(struct call *call);

@@ -54,7 +54,10 @@ static const char *const server_settings[] = {
     "wal_level=minimal",
     "max_wal_senders=0",
     "max_logical_replication_workers=0",
-    "min_wal_size=32MB",
+    /* A commit waits while another process empties the buffers of the write-ahead log, or makes a file for it. So the buffers take
+     * what an import writes between two flushes, and files are reused. */
+    "wal_buffers=16MB",
+    "min_wal_size=128MB",
     "max_wal_size=512MB",
     "timezone=UTC",
     "log_timezone=UTC",

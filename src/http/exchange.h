@@ -76,6 +76,8 @@ enum {
      * the caller is known. */
     HTTP_EXCHANGE_QUICK_BODY_BYTES = 16 * 1024,
     HTTP_EXCHANGE_QUICK_TREE_BYTES = 64 * 1024, /* of a tree that needs no claim */
+    /* A call with a larger body is slow from its beginning to its end: the database, too, works long on such a body. */
+    HTTP_EXCHANGE_QUICK_CALL_BYTES = 256 * 1024,
 };
 
 struct http_exchange_header {

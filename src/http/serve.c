@@ -2,6 +2,7 @@
 
 #include "http/address_gate.h"
 #include "http/connections.h"
+#include "http/dropped_bodies.h"
 #include "http/guard.h"
 #include "http/server_state.h"
 
@@ -256,6 +257,14 @@ static enum MHD_Result leave_head(struct http_exchange *exchange)
     return goes_on ? MHD_YES : queue_answer(exchange);
 }
 
+/* Counts what was dropped. The connection may be suspended now. */
+static void note_dropped(struct http_exchange *exchange, size_t bytes)
+{
+    struct http_server *server = exchange->server;
+    if (exchange->drops_body && dropped_bodies_note(server->dropped_bodies, exchange->mhd, bytes))
+        atomic_fetch_add_explicit(&server->drops_paused, 1, memory_order_relaxed);
+}
+
 /* Called when the headers are complete, for every part of the body, at its end, and after every resumption. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **request)
@@ -278,6 +287,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         return leave_head(exchange);
     if (*upload_size > 0) {
         http_exchange_add_body(exchange, upload, *upload_size);
+        note_dropped(exchange, *upload_size);
         *upload_size = 0;
         return exchange->body_seen_bytes <= DRAIN_MAX_BYTES ? MHD_YES : MHD_NO;
     }

@@ -12,6 +12,7 @@
 
 struct address_gate;
 struct connections;
+struct dropped_bodies;
 struct guard;
 struct hit_recorder;
 struct MHD_Daemon;
@@ -26,6 +27,7 @@ struct http_server {
     struct guard *guard;
     struct address_gate *gate;
     struct body_memory *body_memory;
+    struct dropped_bodies *dropped_bodies;
     struct route_table *routes;
     struct connections *connections;
     struct MHD_Daemon *daemon;
@@ -41,6 +43,7 @@ struct http_server {
     atomic_uint_fast64_t refused;
     atomic_uint_fast64_t abandoned;
     atomic_uint_fast64_t connections_refused;
+    atomic_uint_fast64_t drops_paused;
     atomic_uint active; /* requests whose response is not sent yet */
     atomic_uint suspended;
     atomic_uint streams;

@@ -343,7 +343,9 @@ static void *parked_calls_thread(void *argument)
 {
     struct parked_calls *parked = argument;
     DB_CONN_SCOPE conn = NULL;
-    scheduling_reset(); /* a slow thread may have started this one */
+    /* A slow thread may have started this one, which inherits its name and its policy. */
+    (void)pthread_setname_np(pthread_self(), "parked");
+    scheduling_reset();
     while (!is_stopped(parked)) {
         struct error err = { .code = ERR_NONE };
         /* Without parked calls a lost connection is not opened again: that would start a cluster that an operator has stopped. */

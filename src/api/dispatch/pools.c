@@ -1,13 +1,15 @@
 /*
  * Pools: chooses the executor pool of a call and queues the call there. Reads,
  * writes and slow calls have a pool each, so a slow call never delays a quick
- * one. Parsing a large body is slow, too.
+ * one. Parsing a large body is slow, and a very large one is slow to store, too.
  */
 #include "api/dispatch/dispatch.h"
 
 static struct executor *pool_of(struct api *api, const struct call_state *state)
 {
     const struct operation *op = state->call->op;
+    if (state->call->is_large)
+        return api->slow;
     if (state->must_read)
         return state->call->reads_much ? api->slow : api->reads;
     if (op->pool == POOL_SLOW)

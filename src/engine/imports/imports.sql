@@ -85,10 +85,12 @@ update imports set status = :status, message = :message, validation_job = :valid
 
 -- The statements of a chunk find contacts one by one by their unique keys, in the order of the keys. The plan then does not depend
 -- on the statistics of a growing table, and concurrent writers lock in the same order. A plan made while the table was empty must
--- not be reused when it is large.
+-- not be reused when it is large. The commit of a chunk does not wait for the disk: a crash of the server loses the rows together
+-- with the position of the shard, so they are saved again. The commit that ends the import does wait, for all earlier ones, too.
 -- name: import_planner :exec
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-       set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true);
+       set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true),
+       set_config('synchronous_commit', 'off', true);
 
 -- Locks the position of a shard. No row when another worker has advanced it.
 -- name: import_shard_hold :one

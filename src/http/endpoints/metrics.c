@@ -37,6 +37,8 @@ static void write_page(struct http_server *server, struct buf *out)
     write_metric(out, "abandoned_total", "counter", "Requests whose client disconnected before the response.", figures.abandoned);
     write_metric(out, "connections_refused_total", "counter", "Connections closed because there were too many.",
                  figures.connections_refused);
+    write_metric(out, "drops_paused_total", "counter", "Pauses of connections because too much of refused bodies arrived.",
+                 figures.drops_paused);
     write_metric(out, "connections", "gauge", "Open connections.", figures.connections);
     write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
     write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);

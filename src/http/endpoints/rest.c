@@ -209,6 +209,7 @@ static void take_body(struct rest_state *rest)
     if (!body_must_be_parsed(rest))
         return;
     call->reads_much = body_is_large(exchange);
+    call->is_large = exchange->body.size > HTTP_EXCHANGE_QUICK_CALL_BYTES;
     bool is_known = is_public(rest) || api_find_caller(rest->api, &call->credentials, &call->who);
     if (is_known && !call->reads_much)
         parse_body(rest);

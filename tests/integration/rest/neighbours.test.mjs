@@ -13,6 +13,7 @@ const LOW_NICE = 10;
 const MOST_NICE = 19;
 const SCHED_BATCH = 3;
 const SLOW_CALLS = 12; // more than one organization has threads
+const LARGE_CSV_BYTES = 300_000; // above HTTP_EXCHANGE_QUICK_CALL_BYTES
 const WAITING = "select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'posthorn serve%'";
 
 /** The fields of a process or thread (proc(5), stat) behind its name: the nice value is field 19, the policy field 41. */
@@ -92,10 +93,24 @@ async function judge({ installation, server, busy, calm, holder, watcher }) {
     const nices = (await sessions('worker')).map(niceOf);
     return nices.includes(low) && nices.includes(usual);
   });
+  await judgeLargeBody({ busy, holder, watcher, low });
   assert.ok(threadsNamed(server.pid, 'slow').every(({ policy }) => policy === SCHED_BATCH));
   assert.ok(threadsNamed(server.pid, 'slow').length > 0);
   for (const name of ['reads', 'writes']) {
     assert.ok(threadsNamed(server.pid, name).length > 0, name);
     assert.ok(threadsNamed(server.pid, name).every(({ policy }) => policy === 0), name);
   }
+}
+
+// The database works long on a very large body, so its whole call has the low priority, although the operation is a quick one.
+async function judgeLargeBody({ busy, holder, watcher, low }) {
+  await holder.rows('begin');
+  await holder.rows('lock table imports in share mode');
+  const imported = busy.post('/v1/contacts/import-csv', { csv: `email,firstName\nlarge@example.com,${'x'.repeat(LARGE_CSV_BYTES)}\n` });
+  await until('the server process of the large call is low', async () => {
+    const pids = await watcher.rows(WAITING);
+    return pids.length > 0 && pids.map(niceOf).every((nice) => nice === low);
+  });
+  await holder.rows('commit');
+  assert.notEqual((await imported).status, 503);
 }

@@ -91,6 +91,38 @@ static void an_unknown_key_has_its_large_body_dropped(void **state)
     assert_int_equal(fake_inputs_read(), parsed);
 }
 
+static void many_dropped_bytes_make_connections_wait(void **state)
+{
+    (void)state;
+    struct client other;
+    open_with_head(&client, "/v1/keyed", FAKE_MALFORMED_KEY, 4 * MIB);
+    open_with_head(&other, "/v1/keyed", FAKE_MALFORMED_KEY, 4 * MIB);
+    large_json(4 * MIB);
+    for (size_t at = 0; at < 4 * MIB; at += LARGE_BYTES) {
+        size_t size = 4 * MIB - at < LARGE_BYTES ? 4 * MIB - at : LARGE_BYTES;
+        assert_true(client_send(&client, large + at, size));
+        assert_true(client_send(&other, large + at, size));
+    }
+    assert_true(client_read(&client, &answer, false, PATIENCE_MS));
+    assert_status(401);
+    assert_true(client_read(&other, &answer, false, PATIENCE_MS));
+    assert_status(401);
+    assert_true(http_server_figures(server).drops_paused > 0);
+    client_close(&client);
+    client_close(&other);
+}
+
+static void stopping_ends_the_wait_of_dropped_bodies(void **state)
+{
+    (void)state;
+    open_with_head(&client, "/v1/keyed", FAKE_MALFORMED_KEY, 4 * MIB);
+    assert_true(client_send(&client, large_json(4 * MIB), 3 * MIB));
+    WAIT_UNTIL(http_server_figures(server).drops_paused > 0);
+    http_server_stop(server, 0);
+    server = NULL;
+    client_close(&client);
+}
+
 static void bodies_are_parsed_where_they_belong(void **state)
 {
     (void)state;
@@ -245,6 +277,8 @@ int main(void)
         WITH_SERVER(a_malformed_key_has_its_body_dropped),
         WITH_SERVER(a_malformed_key_is_refused_before_the_size),
         WITH_SERVER(an_unknown_key_has_its_large_body_dropped),
+        WITH_SERVER(many_dropped_bytes_make_connections_wait),
+        WITH_SERVER(stopping_ends_the_wait_of_dropped_bodies),
         WITH_SERVER(bodies_are_parsed_where_they_belong),
         WITH_SERVER(a_body_in_chunks_is_admitted_first),
         WITH_SERVER(a_full_rate_window_has_a_large_body_dropped),
