@@ -27,7 +27,7 @@ select distinct brand_id from step_crashes;
 -- name: step_suspects :many
 -- params: brand_id bigint, now timestamptz, limit integer
 -- columns: id bigint, due_at timestamptz, batch_runs bigint, alone bigint
-select r.id, r.due_at, c.batch_runs::bigint, c.alone::bigint
+select r.id, coalesce(r.due_at, :now), c.batch_runs::bigint, c.alone::bigint
   from step_crashes c
   join automation_runs r on r.brand_id = c.brand_id and r.id = c.run_id
  where c.brand_id = :brand_id and r.status = 'running' and not r.is_held and r.due_at <= :now
