@@ -2,12 +2,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/secrets/secrets.h"
+#include "engine/secrets/reseal.h"
 #include "sql/mailboxes.h"
 
 #include <string.h>
-
-enum { RESEAL_ROWS = 50 };
 
 static const char sealed_as[] = "mailbox";
 
@@ -115,9 +113,7 @@ bool mailboxes_write(const struct work *work, struct json_writer *json, struct e
     size_t count;
     if (!sql_report_mailboxes_list(work->conn, work->arena, &rows, &count, err))
         return false;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    json_list_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_int(json, "mailboxId", rows[i].id);
@@ -127,8 +123,7 @@ bool mailboxes_write(const struct work *work, struct json_writer *json, struct e
         json_member_text_if(json, "problem", rows[i].problem);
         json_object_end(json);
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_list_end(json);
     return true;
 }
 
@@ -160,53 +155,34 @@ bool mailbox_polled(const struct work *work, int64_t id, const char *problem, in
 
 /* ---- Resealing ---- */
 
-static bool reseal_one(const struct work *work, const struct report_mailboxes_to_reseal_row *row, const struct seal_ring *ring,
-                       struct arena *secrets, struct db_batch *batch, struct error *err)
+static bool reseal_password(const struct reseal *reseal, const struct report_mailboxes_to_reseal_row *row, struct error *err)
 {
-    const char *identity = sealing_identity(work->arena, row->id, row->address);
-    struct bytes password;
-    if (!seal_open(secrets, ring, sealed_as, identity, row->password, &password, err))
+    const char *identity = sealing_identity(reseal->arena, row->id, row->address);
+    struct report_mailbox_seal_params params = { .id = row->id };
+    if (!reseal_secret(reseal, sealed_as, identity, row->password, &params.password, err))
         return false;
-    struct report_mailbox_seal_params params = { .id = row->id,
-                                                 .password = seal(work->arena, ring, sealed_as, identity, password) };
-    db_batch_add(batch, &report_mailbox_seal_statement, &params);
+    db_batch_add(reseal->updates, &report_mailbox_seal_statement, &params);
     return true;
 }
 
-/* Reseals one batch of passwords after the position `at` in one transaction, and advances `at`. */
-static bool reseal_batch(const struct work *work, struct report_mailboxes_to_reseal_params *at, int64_t *ret_count,
-                         struct error *err)
+static bool reseal_next_passwords(const struct reseal *reseal, void *position, size_t *ret_count, struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct seal_ring *ring;
+    struct report_mailboxes_to_reseal_params *at = position;
     struct report_mailboxes_to_reseal_row *rows;
-    size_t count;
-    DB_TX tx = { .conn = NULL };
-    if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
+    at->key_id = reseal->key_id;
+    at->limit = reseal->limit;
+    if (!sql_report_mailboxes_to_reseal(reseal->work->conn, reseal->arena, at, &rows, ret_count, err))
         return false;
-    at->key_id = seal_ring_newest(ring);
-    if (!sql_report_mailboxes_to_reseal(work->conn, work->arena, at, &rows, &count, err))
-        return false;
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    for (size_t i = 0; i < count; i++)
-        if (!reseal_one(work, &rows[i], ring, secrets, batch, err))
+    for (size_t i = 0; i < *ret_count; i++) {
+        if (!reseal_password(reseal, &rows[i], err))
             return false;
-    *ret_count = (int64_t)count;
-    if (count == 0)
-        return true;
-    at->after_id = rows[count - 1].id;
-    return db_batch_run_commit(batch, &tx, err);
+        at->after_id = rows[i].id;
+    }
+    return true;
 }
 
 bool mailboxes_reseal(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    struct report_mailboxes_to_reseal_params at = { .limit = RESEAL_ROWS };
-    int64_t done = RESEAL_ROWS;
-    *ret_count = 0;
-    while (done == RESEAL_ROWS) {
-        if (!reseal_batch(work, &at, &done, err))
-            return false;
-        *ret_count += done;
-    }
-    return true;
+    struct report_mailboxes_to_reseal_params from = { .after_id = 0 };
+    return reseal_table(work, reseal_next_passwords, &from, ret_count, err);
 }

@@ -4,7 +4,6 @@
 #include "base/panic.h"
 #include "sql/run_steps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,6 +21,7 @@ struct cached_version {
 };
 
 struct graph_cache {
+    struct arena *arena; /* owns the cache itself */
     struct cached_version items[CACHE_MAX_VERSIONS];
     size_t bytes;
     int64_t loads;
@@ -29,9 +29,9 @@ struct graph_cache {
 
 struct graph_cache *graph_cache_new(void)
 {
-    struct graph_cache *cache = calloc(1, sizeof(*cache));
-    if (cache == NULL)
-        panic(PANIC_NO_MEMORY);
+    struct arena *arena = arena_new(0);
+    struct graph_cache *cache = arena_alloc(arena, sizeof(*cache));
+    cache->arena = arena;
     return cache;
 }
 
@@ -44,9 +44,11 @@ static void forget(struct graph_cache *cache, struct cached_version *version)
 
 void graph_cache_free(struct graph_cache *cache)
 {
-    for (size_t i = 0; cache != NULL && i < CACHE_MAX_VERSIONS; i++)
+    if (cache == NULL)
+        return;
+    for (size_t i = 0; i < CACHE_MAX_VERSIONS; i++)
         arena_free(cache->items[i].arena);
-    free(cache);
+    arena_free(cache->arena);
 }
 
 static struct cached_version *find_version(const struct graph_cache *cache, int64_t version_id)
