@@ -25,11 +25,11 @@ add_executable(step_time tests/bench/drivers/step_time.c)
 target_link_libraries(step_time PRIVATE posthorn)
 
 # Writes events; tests/bench/benches/events.mjs.
-add_executable(event_time tests/bench/drivers/event_time.c tests/bench/drivers/measure.c)
+add_executable(event_time tests/bench/drivers/event_time.c tests/bench/drivers/server_process.c tests/bench/drivers/measure.c)
 target_link_libraries(event_time PRIVATE posthorn)
 
 # Judges hits; tests/bench/benches/judge.mjs.
-add_executable(judge_time tests/bench/drivers/judge_time.c tests/bench/drivers/measure.c)
+add_executable(judge_time tests/bench/drivers/judge_time.c tests/bench/drivers/server_process.c tests/bench/drivers/measure.c)
 target_link_libraries(judge_time PRIVATE posthorn)
 
 # A mail server on loopback that records what it took and misbehaves on command: tests/faults.sh, the benches, the quickstart.

@@ -16,6 +16,7 @@
 #include "engine/delivery/delivery.h"
 #include "engine/events/recipient_events.h"
 #include "measure.h"
+#include "server_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,6 @@ enum { COPY_BYTES = 1 << 16 };
 
 #define OWNER "event_time"
 #define FEED  "brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, url, actor"
-
-struct number_row {
-    int64_t value;
-};
-static const struct db_field number_column = { "value", DB_BIGINT, false, 0 };
-static const struct db_statement server_process = {
-    .name = "",
-    .result = DB_ONE,
-    .sql = "select pg_backend_pid()::bigint",
-    .columns = &number_column,
-    .column_count = 1,
-    .row_size = sizeof(struct number_row),
-};
 
 struct send_params {
     int64_t brand_id;
@@ -203,11 +191,10 @@ static bool prepare(struct run *run, const char *send, struct error *err)
 
 static bool measure(struct run *run, const char *mode, const char *argument, struct error *err)
 {
-    struct db_rows found;
+    pid_t server;
     bool copies = strcmp(mode, "copy") == 0;
-    if (!db_run(run->conn, run->arena, &server_process, NULL, &found, err) || (!copies && !prepare(run, argument, err)))
+    if (!find_server_process(run->conn, run->arena, &server, err) || (!copies && !prepare(run, argument, err)))
         return false;
-    pid_t server = (pid_t)((const struct number_row *)found.rows)->value;
     double cpu_s = process_cpu_s(server);
     int64_t begun_ns = now_ns();
     bool ok = copies                         ? copy_file(run, argument, err)

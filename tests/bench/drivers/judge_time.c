@@ -14,22 +14,10 @@
 #include "engine/hits/hit_rules.h"
 #include "engine/hits/judge_hits.h"
 #include "measure.h"
+#include "server_process.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct number_row {
-    int64_t value;
-};
-static const struct db_field number_column = { "value", DB_BIGINT, false, 0 };
-static const struct db_statement server_process = {
-    .name = "",
-    .result = DB_ONE,
-    .sql = "select pg_backend_pid()::bigint",
-    .columns = &number_column,
-    .column_count = 1,
-    .row_size = sizeof(struct number_row),
-};
 
 static bool judge_pass(struct db_conn *conn, struct engine *engine, bool *ret_done, struct error *err)
 {
@@ -59,10 +47,9 @@ static bool judge_all(struct db_conn *conn, struct engine *engine, struct error 
 static bool measure(struct db_conn *conn, struct engine *engine, const char *mode, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct db_rows found;
-    if (!db_run(conn, arena, &server_process, NULL, &found, err))
+    pid_t server;
+    if (!find_server_process(conn, arena, &server, err))
         return false;
-    pid_t server = (pid_t)((const struct number_row *)found.rows)->value;
     double cpu_s = process_cpu_s(server);
     int64_t begun_ns = now_ns();
     bool ok = strcmp(mode, "update") == 0
