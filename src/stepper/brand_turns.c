@@ -10,6 +10,8 @@ enum { FIRST_CAPACITY = 16, FAILURES_MAX = 3 };
 /* A run may be committed this much later than its due time without being behind the mark. Later ones are found by a look. */
 static const int64_t mark_lag_us = INT64_C(2) * US_PER_S;
 static const int64_t left_pause_us = INT64_C(20) * 1000;
+/* Notifications that come meanwhile share the next transaction. The run after a quiet time does not wait. */
+static const int64_t gathering_us = INT64_C(10) * 1000;
 static const int64_t failure_pause_us = INT64_C(200) * 1000;
 static const struct step_mark first_mark = { .due_us = DB_TIME_MINUS_INFINITY };
 
@@ -101,6 +103,8 @@ void brand_turn_stepped(struct brand_turn *turn, const struct step_batch_result 
     /* Another transaction has what these runs wait for. */
     if (result->taken > 0 && result->left == result->taken)
         turn->paused_until_us = monotonic_us + left_pause_us;
+    else if (result->taken > 0 && !turn->is_due)
+        turn->paused_until_us = monotonic_us + gathering_us;
 }
 
 void brand_turn_rest(struct brand_turn *turn, int64_t monotonic_us)

@@ -43,7 +43,7 @@ struct brand_turn *brand_turns_next(struct brand_turns *turns, int64_t now_us, i
 /* Records that no run of the brand could be taken: it rests for a moment. */
 void brand_turn_rest(struct brand_turn *turn, int64_t monotonic_us) NONNULL(1);
 
-/* Records the result of a transaction. */
+/* Records the result of a transaction. A brand without more due runs rests for some milliseconds, to gather those that come. */
 void brand_turn_stepped(struct brand_turn *turn, const struct step_batch_result *result, int64_t now_us, int64_t monotonic_us)
     NONNULL(1, 2);
 

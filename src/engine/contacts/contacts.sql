@@ -1,16 +1,20 @@
 -- Creates or updates contacts (upsert) and returns them. Unset members stay unchanged; a custom field set to JSON null is removed.
 -- The arrays hold each contact once, in the order of the keys. Rows are locked in this order, so two transactions cannot deadlock.
 -- Contacts are found by the unique index only, and suppressions one by one, so the plan does not depend on table statistics.
--- Meant for a few contacts: each existing one is searched for in the whole input.
+-- Meant for a few contacts: each existing one is searched for in the whole input. The arrays come out of a subquery, so that the
+-- planner does not count their items: with the count, PostgreSQL plans each call anew, which costs more than the call.
 -- name: contact_save :many
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], now timestamptz
 -- row: contact
 -- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
 with given as materialized (
-    select *
-      from unnest(:emails::text[], :email_keys::text[], :address_hashes::text[], :sets_first_name::boolean[], :first_names::text[],
-                  :sets_last_name::boolean[], :last_names::text[], :sets_user_id::boolean[], :user_ids::text[], :sources::text[],
-                  :subscribed::text[], :subscription_groups::jsonb[], :custom_fields::jsonb[], :consents::jsonb[])
+    select g.*
+      from (select :emails::text[], :email_keys::text[], :address_hashes::text[], :sets_first_name::boolean[], :first_names::text[],
+                   :sets_last_name::boolean[], :last_names::text[], :sets_user_id::boolean[], :user_ids::text[], :sources::text[],
+                   :subscribed::text[], :subscription_groups::jsonb[], :custom_fields::jsonb[], :consents::jsonb[]
+            offset 0)
+           as p(a, b, c, d, e, f, g, h, i, j, k, l, m, n)
+     cross join lateral unnest(p.a, p.b, p.c, p.d, p.e, p.f, p.g, p.h, p.i, p.j, p.k, p.l, p.m, p.n)
            as g(email, email_key, address_hash, sets_first_name, first_name, sets_last_name, last_name, sets_user_id, user_id,
                 source, subscribed, subscription_groups, custom_fields, consent)
 )

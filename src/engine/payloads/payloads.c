@@ -25,36 +25,69 @@ static struct bytes payload_plain(struct arena *arena, const json_t *payload, co
     return (struct bytes){ (const unsigned char *)text, strlen(text) };
 }
 
-static bool insert_payload(const struct work *work, const struct seal_ring *ring, int64_t id, struct bytes plain,
-                           int64_t *ret_count, struct error *err)
+static void add_insert(const struct work *work, const struct seal_ring *ring, const struct payload_storing *storing,
+                       struct db_batch *batch)
 {
-    unsigned char fingerprint[SEAL_FINGERPRINT_BYTES];
+    ARENA_SCOPE secrets = arena_new(0);
+    unsigned char *fingerprint = arena_alloc(work->arena, SEAL_FINGERPRINT_BYTES); /* the batch borrows it */
+    struct bytes plain = payload_plain(secrets, storing->payload, storing->fallbacks);
     seal_ring_fingerprint(ring, fingerprint);
     struct payload_insert_params params = {
         .brand_id = work->brand_id,
-        .id = id,
-        .sealed = seal(work->arena, ring, sealed_as, payload_identity(work->arena, work->brand_id, id), plain),
+        .id = storing->id,
+        .sealed = seal(work->arena, ring, sealed_as, payload_identity(work->arena, work->brand_id, storing->id), plain),
         .key_id = seal_ring_newest(ring),
-        .fingerprint = { fingerprint, sizeof(fingerprint) },
+        .fingerprint = { fingerprint, SEAL_FINGERPRINT_BYTES },
         .now = work->now_us,
     };
-    return sql_payload_insert(work->conn, work->arena, &params, ret_count, err);
+    db_batch_add(batch, &payload_insert_statement, &params);
+}
+
+/* With a key that is new to the database, or is not the one that it knows. */
+static bool insert_with_new_key(const struct work *work, const struct payload_storing *storing, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    if (!secrets_sealing(work, secrets, &ring, err))
+        return false;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    add_insert(work, ring, storing, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    return db_batch_rows(batch, 0)->affected > 0 || fail(err, ERR_INTERNAL_ERROR, NULL, "The payload was not stored.");
+}
+
+bool payload_store_ask(const struct work *work, struct payload_storing *storing, struct db_batch *batch, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct seal_ring *ring;
+    storing->inserted_at = SIZE_MAX;
+    if (!key_file_read(secrets, work->engine->key_file, &ring, err))
+        return false;
+    if (ring == NULL)
+        return true;
+    storing->inserted_at = db_batch_count(batch);
+    add_insert(work, ring, storing, batch);
+    return true;
+}
+
+bool payload_store_take(const struct work *work, const struct payload_storing *storing, const struct db_batch *batch,
+                        struct error *err)
+{
+    bool is_stored = storing->inserted_at != SIZE_MAX && db_batch_rows(batch, storing->inserted_at)->affected > 0;
+    return is_stored || insert_with_new_key(work, storing, err);
 }
 
 bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id, struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct bytes plain = payload_plain(secrets, payload, fallbacks);
     struct payload_next_id_row *next;
-    struct seal_ring *ring;
-    int64_t stored = 0;
-    if (!key_file_read(secrets, work->engine->key_file, &ring, err) || !sql_payload_next_id(work->conn, work->arena, &next, err))
+    if (!sql_payload_next_id(work->conn, work->arena, &next, err))
         return false;
     *ret_id = next->id;
-    if (ring != NULL && !insert_payload(work, ring, next->id, plain, &stored, err))
-        return false;
-    /* The key is new to the database, or is not the one that it knows. */
-    return stored > 0 || (secrets_sealing(work, secrets, &ring, err) && insert_payload(work, ring, next->id, plain, &stored, err));
+    struct payload_storing storing = { .id = next->id, .payload = payload, .fallbacks = fallbacks };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    return payload_store_ask(work, &storing, batch, err) && db_batch_run(batch, err) &&
+           payload_store_take(work, &storing, batch, err);
 }
 
 /* ---- Opening ---- */
@@ -119,11 +152,18 @@ bool payload_load_for_mail(const struct work *work, int64_t id, const json_t **r
     return row == NULL || payload_open(work, id, row->sealed, true, ret_payload, err);
 }
 
-bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err)
+void payload_erase_unread_ask(const struct work *work, struct int_list ids, struct db_batch *batch)
 {
     struct payload_erase_params params = { .brand_id = work->brand_id, .ids = ids };
-    struct payload_erase_row *ignored;
-    return ids.count == 0 || sql_payload_erase(work->conn, work->arena, &params, &ignored, err);
+    if (ids.count > 0)
+        db_batch_add(batch, &payload_erase_statement, &params);
+}
+
+bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err)
+{
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    payload_erase_unread_ask(work, ids, batch);
+    return db_batch_run(batch, err);
 }
 
 /* ---- Resealing ---- */

@@ -20,6 +20,19 @@ enum { PAYLOAD_MAX_BYTES = 64 * 1024, PAYLOAD_MAX_DEPTH = 16, PAYLOAD_MAX_KEYS =
 MUST_CHECK bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id,
                               struct error *err) NONNULL(1, 2, 3, 4, 5);
 
+/* The same in a batch of the caller, under an id that was drawn for it (payload_next_id). The batch runs between both. */
+struct payload_storing {
+    int64_t id;
+    const json_t *payload;
+    const json_t *fallbacks;
+    size_t inserted_at; /* the index in the batch; SIZE_MAX: none */
+};
+
+MUST_CHECK bool payload_store_ask(const struct work *work, struct payload_storing *storing, struct db_batch *batch,
+                                  struct error *err) NONNULL(1, 2, 3, 4);
+MUST_CHECK bool payload_store_take(const struct work *work, const struct payload_storing *storing, const struct db_batch *batch,
+                                   struct error *err) NONNULL(1, 2, 3, 4);
+
 /* Opens a sealed payload. `is_for_mail`: the fallbacks are merged into it. The JSON belongs to the arena of the work. Errors:
  * SERVICE_UNAVAILABLE when the key is missing. */
 MUST_CHECK bool payload_open(const struct work *work, int64_t id, struct bytes sealed, bool is_for_mail, const json_t **ret_payload,
@@ -39,3 +52,5 @@ MUST_CHECK bool payloads_reseal(const struct work *work, int64_t *ret_count, str
 
 /* Erases those of these payloads that nothing reads any more. Locks their rows, in the order of their ids. */
 MUST_CHECK bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);
+/* The same as a statement of a batch. */
+void payload_erase_unread_ask(const struct work *work, struct int_list ids, struct db_batch *batch) NONNULL(1, 3);

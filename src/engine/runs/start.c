@@ -68,37 +68,59 @@ static struct run_starts_params params_of(const struct work *work, const struct 
     };
 }
 
-bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids, struct error *err)
+bool runs_start_ask(const struct work *work, const struct run_start *starts, size_t count, struct db_batch *batch,
+                    size_t *ret_index, struct error *err)
 {
-    *ret_ids = (struct int_list){ .count = 0 };
-    if (count == 0)
-        return true;
     if (count > RUN_STARTS_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "Too many runs start at once.");
     struct run_starts_params params = params_of(work, starts, count);
-    struct run_starts_row *ids;
-    size_t id_count;
-    if (!sql_run_starts(work->conn, work->arena, &params, &ids, &id_count, err))
-        return false;
-    int64_t *items = arena_array(work->arena, id_count, sizeof(*items));
-    for (size_t i = 0; i < id_count; i++)
-        items[i] = ids[i].id;
-    *ret_ids = (struct int_list){ items, id_count };
+    *ret_index = db_batch_add(batch, &run_starts_statement, &params);
     return true;
 }
 
-bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
+struct int_list runs_start_take(const struct work *work, const struct db_batch *batch, size_t index)
+{
+    const struct db_rows *found = db_batch_rows(batch, index);
+    const struct run_starts_row *ids = found->rows;
+    int64_t *items = arena_array(work->arena, found->count, sizeof(*items));
+    for (size_t i = 0; i < found->count; i++)
+        items[i] = ids[i].id;
+    return (struct int_list){ items, found->count };
+}
+
+bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids, struct error *err)
+{
+    size_t index;
+    *ret_ids = (struct int_list){ .count = 0 };
+    if (count == 0)
+        return true;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    if (!runs_start_ask(work, starts, count, batch, &index, err) || !db_batch_run(batch, err))
+        return false;
+    *ret_ids = runs_start_take(work, batch, index);
+    return true;
+}
+
+size_t runs_wake_by_event_ask(const struct work *work, int64_t trigger_id, const char *email_key, struct db_batch *batch)
 {
     struct run_lock_address_params lock = { .lock = ADVISORY_LOCK_RUN_EVENTS, .brand_id = work->brand_id, .email_key = email_key };
     struct run_wake_by_event_params wake = {
         .brand_id = work->brand_id, .trigger_id = trigger_id, .email_key = email_key, .now = work->now_us
     };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &run_lock_address_statement, &lock);
-    size_t woken = db_batch_add(batch, &run_wake_by_event_statement, &wake);
-    if (!db_batch_run(batch, err))
-        return false;
-    return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
+    return db_batch_add(batch, &run_wake_by_event_statement, &wake);
+}
+
+bool runs_wake_by_event_take(const struct work *work, const struct db_batch *batch, size_t index, struct error *err)
+{
+    return db_batch_rows(batch, index)->affected == 0 || runs_notify(work, err);
+}
+
+bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
+{
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t woken_at = runs_wake_by_event_ask(work, trigger_id, email_key, batch);
+    return db_batch_run(batch, err) && runs_wake_by_event_take(work, batch, woken_at, err);
 }
 
 bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err)

@@ -30,10 +30,22 @@ struct run_start {
 MUST_CHECK bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids,
                            struct error *err) NONNULL(1, 2, 4, 5);
 
+/* The same in a batch of the caller, which runs between both. `ret_index`: the place of the statement. */
+MUST_CHECK bool runs_start_ask(const struct work *work, const struct run_start *starts, size_t count, struct db_batch *batch,
+                               size_t *ret_index, struct error *err) NONNULL(1, 2, 4, 5, 6);
+struct int_list runs_start_take(const struct work *work, const struct db_batch *batch, size_t index) NONNULL(1, 2);
+
 /* Wakes the runs of this address that wait for an event of this trigger, in the transaction of the fire. The row of the fire may be
  * written before or after this call. */
 MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
     NONNULL(1, 3, 4);
+
+/* The same in a batch of the caller. The index is that of runs_wake_by_event_take, which notifies the steppers of runs that woke.
+ */
+size_t runs_wake_by_event_ask(const struct work *work, int64_t trigger_id, const char *email_key, struct db_batch *batch)
+    NONNULL(1, 3, 4);
+MUST_CHECK bool runs_wake_by_event_take(const struct work *work, const struct db_batch *batch, size_t index, struct error *err)
+    NONNULL(1, 2, 4);
 
 /* Wakes the runs that wait for engagement with these messages (automation_sends.id), in the transaction that records it. The rows
  * of the engagement may be written before or after this call. */

@@ -63,6 +63,18 @@ static void ask_events(struct event_question *question, const struct stepped_run
     add_number(&question->visits, run->visit);
 }
 
+/* ---- Statements ---- */
+
+/* The place of a statement that no run needs. It is left out: to plan a read of a partitioned table costs more than the read. */
+static const size_t left_out = SIZE_MAX;
+
+/* A statement that was left out has no rows. */
+static const struct db_rows *rows_at(const struct db_batch *statements, size_t place)
+{
+    static const struct db_rows none = { .count = 0 };
+    return place != left_out ? db_batch_rows(statements, place) : &none;
+}
+
 /* The statements about events, and their places in the batch of statements. */
 struct event_places {
     size_t locked;
@@ -85,7 +97,10 @@ static struct event_places add_event_statements(const struct step_batch *batch, 
         .visits = list_of(&question->visits),
         .node_ids = { question->nodes, count },
     };
-    struct event_places places = { .locked = db_batch_add(statements, &step_lock_addresses_statement, &lock) };
+    struct event_places places = { left_out, left_out };
+    if (count == 0)
+        return places;
+    places.locked = db_batch_add(statements, &step_lock_addresses_statement, &lock);
     places.events = db_batch_add(statements, &step_events_statement, &events);
     return places;
 }
@@ -137,8 +152,7 @@ bool step_facts_load_events(struct step_batch *batch, struct error *err)
         struct stepped_run *run = &batch->runs[i];
         if (!stepped_run_asks_events(run))
             continue;
-        if (take_events(batch, run, run->waits_trigger, db_batch_rows(statements, places.locked),
-                        db_batch_rows(statements, places.events)))
+        if (take_events(batch, run, run->waits_trigger, rows_at(statements, places.locked), rows_at(statements, places.events)))
             run->state = RUN_GOES;
         else
             stepped_run_leave(batch, run);
@@ -279,6 +293,12 @@ struct answers {
     size_t taken, contacts, payloads, messages;
 };
 
+/* Adds a statement about `count` rows, unless there are none. */
+static size_t add_if(struct db_batch *statements, size_t count, const struct db_statement *statement, const void *params)
+{
+    return count > 0 ? db_batch_add(statements, statement, params) : left_out;
+}
+
 /* The locks come first: what is read behind them stays true until the commit. */
 static struct answers add_statements(const struct step_batch *batch, struct db_batch *statements, const struct questions *all)
 {
@@ -289,11 +309,11 @@ static struct answers add_statements(const struct step_batch *batch, struct db_b
     struct step_messages_params messages = { .brand_id = brand_id, .run_ids = list_of(&all->messages) };
     struct step_contacts_params contacts = { .brand_id = brand_id, .ids = list_of(&all->contacts) };
     struct step_payloads_params payloads = { .brand_id = brand_id, .ids = list_of(&all->payloads) };
-    struct answers places = { .taken = db_batch_add(statements, &step_lock_messages_statement, &lock) };
+    struct answers places = { .taken = add_if(statements, all->messages.count, &step_lock_messages_statement, &lock) };
     places.events = add_event_statements(batch, statements, &all->events);
-    places.messages = db_batch_add(statements, &step_messages_statement, &messages);
-    places.contacts = db_batch_add(statements, &step_contacts_statement, &contacts);
-    places.payloads = db_batch_add(statements, &step_payloads_statement, &payloads);
+    places.messages = add_if(statements, all->messages.count, &step_messages_statement, &messages);
+    places.contacts = add_if(statements, all->contacts.count, &step_contacts_statement, &contacts);
+    places.payloads = add_if(statements, all->payloads.count, &step_payloads_statement, &payloads);
     return places;
 }
 
@@ -303,20 +323,19 @@ static void take_answers(struct step_batch *batch, struct stepped_run *run, cons
     const struct step_needs *needs = needs_of(run);
     run->messages = arena_array(batch->work.arena, 1, sizeof(*run->messages));
     if (run->row->waits_trigger.set &&
-        !take_events(batch, run, run->row->waits_trigger.value, db_batch_rows(statements, places->events.locked),
-                     db_batch_rows(statements, places->events.events))) {
+        !take_events(batch, run, run->row->waits_trigger.value, rows_at(statements, places->events.locked),
+                     rows_at(statements, places->events.events))) {
         run->state = RUN_SKIPPED;
         return;
     }
-    if (needs->messages &&
-        !take_messages(batch, run, db_batch_rows(statements, places->messages), db_batch_rows(statements, places->taken))) {
+    if (needs->messages && !take_messages(batch, run, rows_at(statements, places->messages), rows_at(statements, places->taken))) {
         run->state = RUN_SKIPPED;
         return;
     }
     if (needs->contact)
-        take_contact(batch, run, db_batch_rows(statements, places->contacts));
+        take_contact(batch, run, rows_at(statements, places->contacts));
     if (needs->payload && run->state == RUN_GOES)
-        take_payload(batch, run, db_batch_rows(statements, places->payloads));
+        take_payload(batch, run, rows_at(statements, places->payloads));
 }
 
 bool step_facts_load(struct step_batch *batch, struct error *err)

@@ -278,5 +278,7 @@ bool step_write(struct step_batch *batch, struct db_tx *tx, struct error *err)
         return false;
     if (db_batch_rows(statements, visits)->affected != (int64_t)batch->record_count)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "A visit of a node has ended already.");
-    return (payloads.count == 0 || payload_erase_unread(&batch->work, payloads, err)) && db_tx_commit(tx, err);
+    struct db_batch *last = db_batch_new(batch->work.conn, batch->work.arena);
+    payload_erase_unread_ask(&batch->work, payloads, last);
+    return db_batch_run_commit(last, tx, err);
 }

@@ -2,8 +2,9 @@
  * A fire in order: the trigger with its contract, the automations that listen and
  * the definitions of custom fields are read in one round trip. The payload is
  * checked before the automations are counted (A-13). Then the contact is saved,
- * and the same round trip reads its earlier runs behind the lock of its row. The
- * payload, the runs, the instance and the event follow.
+ * and the same round trip reads its earlier runs behind the lock of its row. One
+ * round trip stores the payload and starts the runs, and the last one records the
+ * fire and wakes the runs that wait for it.
  *
  * All starts of a fire are in one transaction, so the state partially_fired of an
  * instance does not occur: a passing error of a start fails the call as a whole.
@@ -37,6 +38,7 @@ struct firing {
     const struct work *work;
     const struct fire_request *request;
     int64_t instance_id;
+    int64_t payload_id;
     struct trigger_contract trigger;
     struct listener *listeners;
     size_t listener_count;
@@ -92,6 +94,13 @@ static bool read_listeners(struct firing *firing, const struct db_rows *rows, st
     return true;
 }
 
+/* The rows of a statement; none when it was left out (SIZE_MAX). */
+static const struct db_rows *rows_at(const struct db_batch *batch, size_t index)
+{
+    static const struct db_rows none = { .count = 0 };
+    return index != SIZE_MAX ? db_batch_rows(batch, index) : &none;
+}
+
 static bool read_trigger(struct firing *firing, struct error *err)
 {
     const struct work *work = firing->work;
@@ -105,17 +114,19 @@ static bool read_trigger(struct firing *firing, struct error *err)
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t trigger_at = db_batch_add(batch, &trigger_find_statement, &trigger);
-    size_t instance_at = db_batch_add(batch, &fire_next_instance_statement, NULL);
+    size_t ids_at = db_batch_add(batch, &fire_next_ids_statement, NULL);
     db_batch_add(batch, &fire_lock_automations_statement, &lock);
     size_t automations_at = db_batch_add(batch, &fire_automations_statement, &automations);
-    size_t fields_at = db_batch_add(batch, &contact_fields_find_statement, &fields);
+    size_t fields_at = fields.names.count > 0 ? db_batch_add(batch, &contact_fields_find_statement, &fields) : SIZE_MAX;
     if (!db_batch_run(batch, err))
         return false;
     const struct db_rows *found = db_batch_rows(batch, trigger_at);
     if (found->count == 0)
         return fail(err, ERR_TRIGGER_EVENT_NOT_FOUND, "triggerEventId", "No trigger with this id in this brand.");
-    firing->instance_id = ((const struct fire_next_instance_row *)db_batch_rows(batch, instance_at)->rows)->id;
-    firing->fields = db_batch_rows(batch, fields_at);
+    const struct fire_next_ids_row *ids = db_batch_rows(batch, ids_at)->rows;
+    firing->instance_id = ids->instance_id;
+    firing->payload_id = ids->payload_id;
+    firing->fields = rows_at(batch, fields_at);
     return trigger_contract_of_row(work, found->rows, &firing->trigger, err) &&
            read_listeners(firing, db_batch_rows(batch, automations_at), err);
 }
@@ -161,6 +172,7 @@ static void choose_starts(struct firing *firing, const struct db_rows *last_runs
             .trigger_node = listener->node_id,
             .trigger_id = firing->request->trigger_id,
             .instance_id = firing->instance_id,
+            .payload_id = firing->payload_id,
             .contact_id = firing->contact->id,
             .email = firing->contact->email,
             .email_key = firing->payload.address.key,
@@ -181,14 +193,13 @@ static bool save_contact(struct firing *firing, struct fire_contact *contact, st
         .email_key = firing->payload.address.key,
         .automation_ids = ruled_automations(firing),
     };
-    struct db_rows none = { .count = 0 };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     contact_save_ask(work, &saving, 1, batch);
     size_t last_at = last.automation_ids.count > 0 ? db_batch_add(batch, &fire_last_runs_statement, &last) : SIZE_MAX;
     if (!db_batch_run(batch, err) || !contact_save_take(work, saving, batch, &saved, err))
         return false;
     firing->contact = saved.contact;
-    choose_starts(firing, last_at != SIZE_MAX ? db_batch_rows(batch, last_at) : &none);
+    choose_starts(firing, rows_at(batch, last_at));
     return true;
 }
 
@@ -198,14 +209,21 @@ static bool save_contact(struct firing *firing, struct fire_contact *contact, st
 static bool start_runs(struct firing *firing, struct error *err)
 {
     const struct work *work = firing->work;
-    int64_t payload_id;
+    struct payload_storing storing = {
+        .id = firing->payload_id,
+        .payload = firing->payload.object,
+        .fallbacks = firing->payload.fallbacks,
+    };
+    size_t started_at;
     if (firing->start_count == 0)
         return true;
-    if (!payload_store(work, firing->payload.object, firing->payload.fallbacks, &payload_id, err))
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    if (!payload_store_ask(work, &storing, batch, err) ||
+        !runs_start_ask(work, firing->starts, firing->start_count, batch, &started_at, err) || !db_batch_run(batch, err) ||
+        !payload_store_take(work, &storing, batch, err))
         return false;
-    for (size_t i = 0; i < firing->start_count; i++)
-        firing->starts[i].payload_id = payload_id;
-    return runs_start(work, firing->starts, firing->start_count, &firing->run_ids, err);
+    firing->run_ids = runs_start_take(work, batch, started_at);
+    return true;
 }
 
 /* ---- The instance ---- */
@@ -244,6 +262,7 @@ static bool record_fire(const struct firing *firing, struct error *err)
         .source = firing->request->provider != NULL ? "integration" : "api",
         .provider = firing->request->provider,
         .contact_id = firing->contact->id,
+        .email = firing->contact->email,
         .email_key = firing->payload.address.key,
         .matched = matched_automations(firing),
         .runs = firing->run_ids,
@@ -251,17 +270,10 @@ static bool record_fire(const struct firing *firing, struct error *err)
         .has_findings = firing->payload.warning_count > 0,
         .now = work->now_us,
     };
-    struct fire_event_params event = {
-        .brand_id = work->brand_id,
-        .instance_id = firing->instance_id,
-        .email = firing->contact->email,
-        .email_key = firing->payload.address.key,
-        .now = work->now_us,
-    };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &fire_record_statement, &record);
-    db_batch_add(batch, &fire_event_statement, &event);
-    return db_batch_run(batch, err) && runs_wake_by_event(work, firing->request->trigger_id, firing->payload.address.key, err);
+    size_t woken_at = runs_wake_by_event_ask(work, firing->request->trigger_id, firing->payload.address.key, batch);
+    return db_batch_run(batch, err) && runs_wake_by_event_take(work, batch, woken_at, err);
 }
 
 /* ---- The seam ---- */

@@ -1,7 +1,7 @@
--- The id of a fire, which its runs need before its row is written.
--- name: fire_next_instance :one
--- columns: id bigint
-select nextval(pg_get_serial_sequence('trigger_instances', 'id'));
+-- The ids of a fire and of its payload, which its runs need before the rows are written. A fire without runs leaves a gap.
+-- name: fire_next_ids :one
+-- columns: instance_id bigint, payload_id bigint
+select nextval(pg_get_serial_sequence('trigger_instances', 'id')), nextval(pg_get_serial_sequence('trigger_payloads', 'id'));
 
 -- Locks the published automations that listen to a trigger, so that none is published, paused or deleted while its runs start. A
 -- statement of its own: the next one sees what was committed while this one waited.
@@ -37,16 +37,14 @@ select a.id, r.started_at
                       order by id desc
                       limit 1) r;
 
--- Records a fire.
+-- Records a fire and its event.
 -- name: fire_record :exec
--- params: brand_id bigint, id bigint, trigger_id bigint, source text, provider text null, contact_id bigint, email_key text, matched bigint[], runs bigint[], not_started jsonb, has_findings boolean, now timestamptz
-insert into trigger_instances (brand_id, occurred_at, id, trigger_id, source, provider, state, contact_id, email_key, matched, runs,
-                               not_started, has_findings, processed_at)
-values (:brand_id, :now, :id, :trigger_id, :source, :provider, 'fired', :contact_id, :email_key, :matched, :runs, :not_started,
-        :has_findings, :now);
-
--- Appends the event of a fire.
--- name: fire_event :exec
--- params: brand_id bigint, instance_id bigint, email text, email_key text, now timestamptz
+-- params: brand_id bigint, id bigint, trigger_id bigint, source text, provider text null, contact_id bigint, email text, email_key text, matched bigint[], runs bigint[], not_started jsonb, has_findings boolean, now timestamptz
+with recorded as (
+    insert into trigger_instances (brand_id, occurred_at, id, trigger_id, source, provider, state, contact_id, email_key, matched, runs,
+                                   not_started, has_findings, processed_at)
+    values (:brand_id, :now, :id, :trigger_id, :source, :provider, 'fired', :contact_id, :email_key, :matched, :runs, :not_started,
+            :has_findings, :now)
+)
 insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, trigger_instance_id)
-values (:brand_id, :now, 'trigger', 'fired', :email, :email_key, :instance_id);
+values (:brand_id, :now, 'trigger', 'fired', :email, :email_key, :id);

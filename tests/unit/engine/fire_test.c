@@ -94,6 +94,28 @@ static void refused(int trigger, const char *payload, enum error_code code, cons
     assert_int_equal(written_rows(), 0);
 }
 
+/* ---- Round trips ---- */
+
+/* BEGIN goes with the first statements. The first payload under a master key needs more. */
+static void test_a_fire_takes_four_round_trips_and_its_commit(void **state)
+{
+    (void)state;
+    enum { ROUND_TRIPS = 5 };
+    add_usual();
+    fire("{\"email\":\"ada@example.com\"}");
+    uint64_t before = db_round_trips(conn);
+    struct fire_result result = fire("{\"email\":\"bob@example.com\",\"plan\":\"gold\",\"first_name\":\"Bob\"}");
+    assert_int_equal(result.run_ids.count, 1);
+    uint64_t with_field = db_round_trips(conn) - before;
+    assert_int_equal(with_field, ROUND_TRIPS + 1); /* it defines the field */
+    before = db_round_trips(conn);
+    fire("{\"email\":\"cyd@example.com\",\"plan\":\"free\"}");
+    assert_int_equal(db_round_trips(conn) - before, ROUND_TRIPS);
+    assert_int_equal(number_of("select count(*) from trigger_payloads p join automation_runs r on r.payload_id = p.id"
+                               " and r.trigger_instance_id is not null"),
+                     3);
+}
+
 /* ---- Order and refusals ---- */
 
 /* the trigger, the payload, the automations; a refusal writes nothing. */
@@ -388,6 +410,7 @@ static void test_publishing_during_a_fire(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FIRE_TEST(test_a_fire_takes_four_round_trips_and_its_commit),
         FIRE_TEST(test_the_checks_have_an_order),
         FIRE_TEST(test_bad_payloads_are_refused),
         FIRE_TEST(test_a_fire_saves_declared_scalars),

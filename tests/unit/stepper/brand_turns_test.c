@@ -46,6 +46,27 @@ static void test_the_mark_moves_forward_and_lags_behind_the_present(void **state
     brand_turns_done(&turns);
 }
 
+static void test_runs_that_come_one_after_another_share_transactions(void **state)
+{
+    (void)state;
+    enum { FEW = 3, SOON_US = 9999, LATER_US = 10000 };
+    struct brand_turns turns = { .items = NULL };
+    struct step_batch_result few = { .taken = FEW, .last = { now_us, 7 }, .is_last = true };
+    struct brand_turn *turn = brand_turns_find(&turns, BUSY);
+    turn->is_due = true;
+    assert_ptr_equal(brand_turns_next(&turns, now_us, 0), turn); /* the first run goes at once */
+    brand_turn_stepped(turn, &few, now_us, 0);
+    turn->is_due = true;
+    assert_null(brand_turns_next(&turns, now_us, SOON_US));
+    assert_int_equal(brand_turns_wait_us(&turns, now_us, SOON_US, US_PER_S), 1);
+    assert_ptr_equal(brand_turns_next(&turns, now_us, LATER_US), turn);
+    struct step_batch_result none = { .is_last = true };
+    brand_turn_stepped(turn, &none, now_us, LATER_US);
+    turn->is_due = true;
+    assert_ptr_equal(brand_turns_next(&turns, now_us, LATER_US), turn);
+    brand_turns_done(&turns);
+}
+
 static void test_a_look_moves_the_mark_back_to_a_late_run_and_a_clock_set_back_moves_it_too(void **state)
 {
     (void)state;
@@ -125,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_brands_take_turns_while_one_has_more_due_runs),
         cmocka_unit_test(test_the_mark_moves_forward_and_lags_behind_the_present),
+        cmocka_unit_test(test_runs_that_come_one_after_another_share_transactions),
         cmocka_unit_test(test_a_look_moves_the_mark_back_to_a_late_run_and_a_clock_set_back_moves_it_too),
         cmocka_unit_test(test_a_failing_run_is_alone_after_halving_and_is_given_up_after_three_failures),
         cmocka_unit_test(test_the_wait_ends_with_the_next_step_or_the_end_of_a_pause),
