@@ -55,6 +55,7 @@ const FOLDERS = {
     emails: ['core', 'assets', 'compose', 'subscriptions', 'templates', 'tracking'],
     fields: ['core'],
     filters: ['core', 'fields'],
+    generation: ['core', 'emails', 'assets', 'brands', 'ledger'],
     hits: ['core', 'events'],
     imports: ['core', 'fields', 'validation'],
     insights: ['core', 'ledger'],
