@@ -9,6 +9,7 @@ const MEMBERS = {
   ping: new Set(['id', 'op']),
   prepare: new Set(['id', 'op', 'format', 'content', 'baseUrl']),
   replaceImages: new Set(['id', 'op', 'content', 'images']),
+  drawDocument: new Set(['id', 'op', 'document', 'look', 'brand']),
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
 };
 
@@ -46,13 +47,23 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages", "replaceText" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
   if (message.op === 'ping') return { op: 'ping' };
+  if (message.op === 'drawDocument') return checkDrawDocument(message);
   if (message.op === 'replaceText') return checkReplaceText(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
+}
+
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** The service has checked the document, and it made the look. */
+function checkDrawDocument({ document, look, brand }) {
+  const isWhole = isObject(document) && Array.isArray(document.blocks) && isObject(look) && isObject(brand);
+  if (!isWhole) throw invalidRequest(null, 'A document, a look and a brand must be objects.');
+  return { op: 'drawDocument', content: JSON.stringify({ document, look, brand }) };
 }
 
 function checkReplaceText({ content, subject = null, replacements }) {
@@ -74,7 +85,7 @@ function checkReplacement(replacement, index) {
 
 function checkReplaceImages({ content, images }) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
-  const isMap = images !== null && typeof images === 'object' && !Array.isArray(images)
+  const isMap = isObject(images)
     && Object.values(images).every((image) => image === null || typeof image === 'string');
   if (!isMap) throw invalidRequest(null, 'The images must be an object that maps each address to a new address or null.');
   return { op: 'replaceImages', content, images };

@@ -3,6 +3,8 @@
 //
 //   document + look ─► MJML with marks around the blocks ─► HTML ─► prepared HTML, marks taken out ─► places of the blocks
 
+import { prepareHtml } from '../html/prepare.mjs';
+import { renderMjml } from '../mjml/mjml.mjs';
 import * as closing from './blocks/closing.mjs';
 import * as commerce from './blocks/commerce.mjs';
 import * as content from './blocks/content.mjs';
@@ -17,6 +19,8 @@ const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', '
 /** Marks are comments of the template language, which pass the pipeline unchanged. */
 const markOf = (id, end) => `{% comment %}block ${id} ${end}{% endcomment %}`;
 const MARKS = /\{% comment %\}block (\w+) (begin|end)\{% endcomment %\}/g;
+
+const COMMENT_TAGS = new Set(['comment', 'endcomment']);
 
 const raw = (text) => `<mj-raw>${text}</mj-raw>`;
 
@@ -52,6 +56,22 @@ export function documentMjml(document, look, brand) {
   const blocks = document.blocks.map((block) => raw(markOf(block.id, 'begin')) + drawBlock(block, look, locale) + raw(markOf(block.id, 'end')));
   return `<mjml lang="${attribute(locale.lang)}" dir="${locale.dir}">${headOf(document, look, document)}`
     + `<mj-body width="${look.width}px" background-color="${look.light.page}" css-class="page">${blocks.join('')}</mj-body></mjml>`;
+}
+
+/**
+ * @returns the result of a preparation, with `blocks`: [{id, begin, end}], the places of the blocks in `html` in bytes
+ * @throws {import('../errors.mjs').RequestError}
+ */
+export async function drawDocument(document, look, brand) {
+  const { html: source, warnings } = await renderMjml(documentMjml(document, look, brand));
+  const prepared = prepareHtml({ content: source, warnings });
+  const { text: html, places } = takeMarks(prepared.html);
+  return {
+    ...prepared, html, blocks: places,
+    text: takeMarks(prepared.text).text,
+    tags: prepared.tags.filter((tag) => !COMMENT_TAGS.has(tag)),
+    report: { ...prepared.report, htmlBytes: Buffer.byteLength(html) },
+  };
 }
 
 /** Takes the marks out of a text: {text, places: [{id, begin, end}]}, in bytes of UTF-8. */
