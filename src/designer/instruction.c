@@ -66,8 +66,7 @@ static void collect_fragments(struct reading *reading, const json_t *value, json
     }
 }
 
-/* Whether every merge tag and address of a value is in its new value or in the instruction. */
-static bool keeps_value(struct reading *reading, const json_t *before, const json_t *after)
+bool reading_keeps(struct reading *reading, const json_t *before, const json_t *after)
 {
     const char *fragment;
     json_t *value;
@@ -93,7 +92,7 @@ static bool keeps_fragments(struct reading *reading, const json_t *operation, co
         return true;
     const json_t *values = json_object_get(operation, "values");
     json_object_foreach (json_for_iteration(json_object_get(inverse, "values")), name, before) {
-        if (!keeps_value(reading, before, json_object_get(values, name)))
+        if (!reading_keeps(reading, before, json_object_get(values, name)))
             return false;
     }
     return true;
@@ -158,12 +157,22 @@ static void skip_clause(struct words *words)
     } while (!is_clause_end(words));
 }
 
+typedef bool (*clause_reader)(struct reading *reading);
+
+/* The grammars in the order in which they are tried, with a NULL behind. */
+static const clause_reader *grammar_of(const struct reading *reading)
+{
+    static const clause_reader of_outlines[] = { clause_outline, NULL };
+    static const clause_reader of_documents[] = { clause_replace, clause_colour, clause_set,  clause_remove,
+                                                  clause_add,     clause_move,   clause_link, NULL };
+    return reading->outline != NULL ? of_outlines : of_documents;
+}
+
 static bool read_by_grammar(struct reading *reading)
 {
-    static bool (*const clauses[])(struct reading * reading) = { clause_replace, clause_colour, clause_set, clause_remove,
-                                                                 clause_add,     clause_move,   clause_link };
+    const clause_reader *clauses = grammar_of(reading);
     struct reading first = *reading;
-    for (size_t i = 0; i < sizeof(clauses) / sizeof(clauses[0]); i++) {
+    for (size_t i = 0; clauses[i] != NULL; i++) {
         size_t count = json_array_size(reading->operations);
         if (clauses[i](reading) && is_clause_end(&reading->words))
             return true;
@@ -210,22 +219,71 @@ static void read_clauses(struct reading *reading, struct sentences *understood, 
     }
 }
 
+/* Reads all clauses. The operations of the result are those of a document. */
+static struct instruction *read_whole(struct reading *reading, const char *text)
+{
+    struct sentences *understood = arena_alloc(reading->arena, sizeof(*understood));
+    struct sentences *unclear = arena_alloc(reading->arena, sizeof(*unclear));
+    struct instruction *instruction = arena_alloc(reading->arena, sizeof(*instruction));
+    reading->operations = json_in_arena(reading->arena, json_array());
+    reading->edits = json_in_arena(reading->arena, json_object());
+    if (strlen(text) > (size_t)INSTRUCTION_MAX_CHARS * 4 || !words_read(reading->arena, text, &reading->words))
+        add_sentence(unclear, "A quotation mark is not closed, or the instruction is too long.");
+    else
+        read_clauses(reading, understood, unclear);
+    if (understood->count + unclear->count == 0)
+        add_sentence(unclear, "The instruction has no order.");
+    if (json_array_size(reading->operations) > DOCUMENT_OPERATIONS_MAX)
+        add_sentence(unclear, "The instruction changes too many blocks.");
+    instruction->operations = unclear->count == 0 ? reading->operations : NULL;
+    instruction->understood = (struct text_list){ .items = understood->items, .count = understood->count };
+    instruction->unclear = (struct text_list){ .items = unclear->items, .count = unclear->count };
+    return instruction;
+}
+
 const struct instruction *instruction_read(struct arena *arena, const json_t *document, int64_t serial, const char *text)
 {
     struct reading reading = { .arena = arena, .document = document, .serial = serial };
-    struct sentences *understood = arena_alloc(arena, sizeof(*understood));
-    struct sentences *unclear = arena_alloc(arena, sizeof(*unclear));
-    struct instruction *instruction = arena_alloc(arena, sizeof(*instruction));
-    reading.operations = json_in_arena(arena, json_array());
-    if (strlen(text) > (size_t)INSTRUCTION_MAX_CHARS * 4 || !words_read(arena, text, &reading.words))
-        add_sentence(unclear, "A quotation mark is not closed, or the instruction is too long.");
-    else
-        read_clauses(&reading, understood, unclear);
-    if (understood->count + unclear->count == 0)
-        add_sentence(unclear, "The instruction has no order.");
-    bool is_whole = unclear->count == 0 && json_array_size(reading.operations) <= DOCUMENT_OPERATIONS_MAX;
-    instruction->operations = is_whole ? reading.operations : NULL;
-    instruction->understood = (struct text_list){ .items = understood->items, .count = understood->count };
-    instruction->unclear = (struct text_list){ .items = unclear->items, .count = unclear->count };
+    return read_whole(&reading, text);
+}
+
+/* The merge tags of a text that another one has not. */
+static json_t *lost_tags(struct reading *reading, const char *before, const char *after)
+{
+    const char *fragment;
+    json_t *value;
+    json_t *lost = json_array();
+    json_t *old = json_in_arena(reading->arena, json_object());
+    json_t *new = json_in_arena(reading->arena, json_object());
+    reading->names_links = true;
+    collect_from_text(reading, before, old);
+    collect_from_text(reading, after, new);
+    json_object_foreach (old, fragment, value) {
+        if (json_object_get(new, fragment) == NULL)
+            json_array_append_new(lost, json_string(fragment));
+    }
+    return lost;
+}
+
+/* The edits with the merge tags that they drop. */
+static const json_t *edits_of(struct reading *reading)
+{
+    const char *id;
+    json_t *edit;
+    json_t *list = json_in_arena(reading->arena, json_array());
+    json_object_foreach (reading->edits, id, edit) {
+        const char *with = json_get_text(edit, "with");
+        json_t *lost = lost_tags(reading, json_get_text(edit, "before"), with);
+        json_array_append_new(list, json_pack("{ss ss so}", "id", id, "with", with, "drop", lost));
+    }
+    return list;
+}
+
+const struct instruction *instruction_read_outline(struct arena *arena, const json_t *outline, const char *text)
+{
+    struct reading reading = { .arena = arena, .outline = outline };
+    struct instruction *instruction = read_whole(&reading, text);
+    if (instruction->operations != NULL)
+        instruction->operations = edits_of(&reading);
     return instruction;
 }

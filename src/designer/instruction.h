@@ -14,7 +14,7 @@
 enum { INSTRUCTION_MAX_CHARS = 20000 };
 
 struct instruction {
-    const json_t *operations;    /* for document_change with the same serial number; NULL: not understood */
+    const json_t *operations;    /* for document_change with the same serial number, or for renderer_splice; NULL: not understood */
     struct text_list understood; /* the parts that were understood, as sentences */
     struct text_list unclear;    /* the parts that were not, with the reasons */
 };
@@ -23,3 +23,8 @@ struct instruction {
  * earlier ones add. */
 const struct instruction *instruction_read(struct arena *arena, const json_t *document, int64_t serial, const char *text)
     NONNULL(1, 2, 4) RETURNS_NONNULL;
+
+/* Reads an instruction about an imported design, of which there is an outline only (renderer_outline): texts and addresses that it
+ * has can change. The rest is unclear, with the reason. */
+const struct instruction *instruction_read_outline(struct arena *arena, const json_t *outline, const char *text)
+    NONNULL(1, 2, 3) RETURNS_NONNULL;

@@ -192,10 +192,7 @@ static struct target find_absent(const struct reading *reading, const struct nou
 
 /* ---- Choosing one of several ---- */
 
-enum { EACH = -1, LAST = -2, ANY = 0 };
-
-/* The number that the words give: 1 for the first; EACH, LAST, or ANY for none. */
-static int take_ordinal(struct words *words)
+int ordinal_take(struct words *words)
 {
     static const char *const ordinals[] = { "first|1st", "second|2nd",  "third|3rd",  "fourth|4th", "fifth|5th",
                                             "sixth|6th", "seventh|7th", "eighth|8th", "ninth|9th",  "tenth|10th" };
@@ -203,8 +200,8 @@ static int take_ordinal(struct words *words)
         if (words_take(words, ordinals[i]))
             return (int)i + 1;
     if (words_take(words, "last|final"))
-        return LAST;
-    return ANY;
+        return ORDINAL_LAST;
+    return ORDINAL_ANY;
 }
 
 static bool is_in_hero(const struct reading *reading, const struct part *part)
@@ -233,9 +230,9 @@ static bool choose_part(struct reading *reading, int ordinal, bool is_one, bool 
 {
     if (target->count == 0)
         return reading_refuse(reading, arena_printf(reading->arena, "The design has no such part (%s).", target->noun->name));
-    if (ordinal == EACH)
+    if (ordinal == ORDINAL_EACH)
         return !is_one || target->count == 1 || reading_refuse(reading, "Name one part.");
-    if (ordinal == LAST)
+    if (ordinal == ORDINAL_LAST)
         return choose(target, target->count - 1);
     if (ordinal > 0 && (size_t)ordinal > target->count)
         return reading_refuse(reading, arena_printf(reading->arena, "The design has only %zu of these parts (%s).", target->count,
@@ -253,7 +250,7 @@ static bool take_container(struct reading *reading, struct target *ret_container
     if (!words_take(&reading->words, "of|in|from|on"))
         return true;
     words_take(&reading->words, "the");
-    int ordinal = take_ordinal(&reading->words);
+    int ordinal = ordinal_take(&reading->words);
     const struct noun *noun = noun_take(&reading->words);
     if (noun == NULL || noun->type == NULL) {
         reading->words.at = start;
@@ -266,10 +263,10 @@ static bool take_container(struct reading *reading, struct target *ret_container
 bool target_take(struct reading *reading, bool is_one, bool prefers_hero, struct target *ret_target)
 {
     struct target container;
-    int ordinal = words_take(&reading->words, "all of the|all the|all|every|each|both") ? EACH : ANY;
+    int ordinal = words_take(&reading->words, "all of the|all the|all|every|each|both") ? ORDINAL_EACH : ORDINAL_ANY;
     words_take(&reading->words, "the|our|my|this");
-    if (ordinal == ANY)
-        ordinal = take_ordinal(&reading->words);
+    if (ordinal == ORDINAL_ANY)
+        ordinal = ordinal_take(&reading->words);
     const struct noun *noun = noun_take(&reading->words);
     if (noun == NULL || !take_container(reading, &container))
         return false;

@@ -17,7 +17,9 @@ enum { PART_STEPS_MAX = 5 };
 struct reading {
     struct words words;
     struct arena *arena;
-    const json_t *document; /* with the clauses so far applied */
+    const json_t *document; /* with the clauses so far applied; NULL for an outline */
+    const json_t *outline;  /* of prepared HTML; NULL for a document */
+    json_t *edits;          /* of an outline so far: the new text by id; a new object after each edit */
     int64_t serial;
     json_t *operations; /* so far */
     const char *reason; /* why the clause is refused; NULL: none */
@@ -56,6 +58,9 @@ bool reading_refuse(struct reading *reading, const char *reason) NONNULL(1, 2);
 /* Applies one operation, a new reference. `done` says what it does. */
 bool reading_apply(struct reading *reading, json_t *operation, const char *done) NONNULL(1, 2, 3);
 
+/* Whether every merge tag and address of a value is in its new value or in the instruction; otherwise the clause is refused. */
+bool reading_keeps(struct reading *reading, const json_t *before, const json_t *after) NONNULL(1, 2);
+
 /* ---- instruction_parts.c ---- */
 
 /* Takes the words of parts of the document: "the second image of the hero". With `is_one`, several parts are refused, unless one of
@@ -85,7 +90,24 @@ bool clause_remove(struct reading *reading) NONNULL(1);
 bool clause_add(struct reading *reading) NONNULL(1);
 bool clause_move(struct reading *reading) NONNULL(1);
 
+/* For outlines (instruction_outline.c). */
+bool clause_outline(struct reading *reading) NONNULL(1);
+
 /* ---- instruction_text.c ---- */
+
+enum instruction_place { PLACE_TEXT, PLACE_ADDRESS };
+
+/* Replaces words in one text, which may be an address, and adds their count. NULL: they are not in it. */
+const char *text_replace(struct reading *reading, const char *text, const char *find, const char *with,
+                         enum instruction_place place, size_t *count) NONNULL(1, 2, 3, 4, 6);
+
+/* Takes the number of a part: 1 for the first, ORDINAL_LAST, or ORDINAL_ANY for none. */
+enum { ORDINAL_EACH = -1, ORDINAL_LAST = -2, ORDINAL_ANY = 0 };
+int ordinal_take(struct words *words) NONNULL(1);
+
+/* Whether the text belongs to an address; whether its merge tags are whole. */
+bool text_is_address_like(const char *text) NONNULL(1) PURE;
+bool text_has_whole_tags(const char *text) NONNULL(1);
 
 /* Replaces words in all texts, or in those of one block, by operations. `with` "" removes them. */
 bool texts_replace(struct reading *reading, const char *find, const char *with, const struct part *only) NONNULL(1, 2, 3);

@@ -85,6 +85,15 @@ static const char *replace_text(struct replacement *replacement, const char *tex
     return replacement->count > before ? buf_text(written) : NULL;
 }
 
+const char *text_replace(struct reading *reading, const char *text, const char *find, const char *with,
+                         enum instruction_place place, size_t *count)
+{
+    struct replacement replacement = { .reading = reading, .find = find, .with = with, .is_address = place == PLACE_ADDRESS };
+    const char *written = replace_text(&replacement, text);
+    *count += replacement.count;
+    return written;
+}
+
 /* ---- The texts of a block ---- */
 
 static bool is_searched(const struct replacement *replacement, const struct document_field *field)
@@ -190,13 +199,13 @@ static bool apply_all(struct reading *reading, const json_t *operations, const c
 
 /* ---- Replace ---- */
 
-static bool is_address_like(const char *text)
+bool text_is_address_like(const char *text)
 {
     return strchr(text, ' ') == NULL && strpbrk(text, "/:?#=&@%.") != NULL;
 }
 
 /* Whether merge tags begin and end in the text. */
-static bool has_whole_tags(const char *text)
+bool text_has_whole_tags(const char *text)
 {
     while (*text != '\0') {
         size_t size = tag_size(text);
@@ -213,10 +222,10 @@ bool texts_replace(struct reading *reading, const char *find, const char *with, 
     struct replacement replacement = { .reading = reading, .find = find, .with = with };
     if (*find == '\0' || text_equal(find, with))
         return reading_refuse(reading, "Give a text to find, and another one in its place.");
-    if (!has_whole_tags(find) || !has_whole_tags(with))
+    if (!text_has_whole_tags(find) || !text_has_whole_tags(with))
         return reading_refuse(reading, "A merge tag is not complete.");
     json_t *operations = replace_everywhere(&replacement, only);
-    if (replacement.count == 0 && is_address_like(find)) {
+    if (replacement.count == 0 && text_is_address_like(find)) {
         replacement.is_address = true;
         reading->names_links = true;
         operations = replace_everywhere(&replacement, only);

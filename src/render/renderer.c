@@ -302,6 +302,7 @@ struct request_members {
     const char *subject;
     const char *images_json;       /* an object */
     const char *replacements_json; /* an array */
+    const char *edits_json;        /* an array */
     const char *document_json;     /* objects from here on */
     const char *look_json;
     const char *brand_json;
@@ -327,6 +328,7 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     json_member_text_if(&json, "subject", request->subject);
     write_json_if(&json, "images", request->images_json);
     write_json_if(&json, "replacements", request->replacements_json);
+    write_json_if(&json, "edits", request->edits_json);
     write_json_if(&json, "document", request->document_json);
     write_json_if(&json, "look", request->look_json);
     write_json_if(&json, "brand", request->brand_json);
@@ -368,6 +370,20 @@ bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const
     const struct request_members members = {
         .op = "replaceText", .content = html, .subject = subject, .replacements_json = replacements_json
     };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_outline(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+                      struct error *err)
+{
+    const struct request_members members = { .op = "outline", .content = html };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_splice(struct renderer *renderer, struct arena *arena, const char *html, const char *edits_json,
+                     const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = { .op = "spliceHtml", .content = html, .edits_json = edits_json };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
