@@ -222,6 +222,84 @@ static void test_what_is_named_can_change(void **state)
                         "shop](https://acme.example/new) in Spring.\"}}]");
 }
 
+/* Any words: what is understood applies to the document, and the footer stays. The numbers have a fixed seed. */
+static void test_any_words(void **state)
+{
+    (void)state;
+    static const char *const vocabulary[] = {
+        "remove",
+        "delete",
+        "the",
+        "second",
+        "last",
+        "all",
+        "image",
+        "button",
+        "footer",
+        "links",
+        "quote",
+        "heading",
+        "set",
+        "to",
+        "“New”",
+        "\"Buy\"",
+        "and",
+        ",",
+        "move",
+        "above",
+        "below",
+        "hero",
+        "add",
+        "a",
+        "with",
+        "by",
+        "replace",
+        "text",
+        "link",
+        "of",
+        "in",
+        "to the top",
+        "at the end",
+        "green",
+        "#abcdef",
+        "background",
+        "address",
+        "subject",
+        "https://b.example/",
+        "{{ contact.id }}",
+        ".",
+        "\n- ",
+        "paragraph",
+        "divider",
+    };
+    enum { ROUNDS = 4000, WORDS_MOST = 12, VOCABULARY = sizeof(vocabulary) / sizeof(vocabulary[0]) };
+    uint32_t random = 14;
+    size_t understood = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct arena *outer = arena;
+        arena = arena_new(0);
+        const char *text = vocabulary[round % 2 == 0 ? 0 : 12];
+        for (int count = 1 + round % WORDS_MOST; count > 0; count--) {
+            random = random * 1664525u + 1013904223u;
+            text = arena_printf(arena, "%s %s", text, vocabulary[(random >> 8) % VOCABULARY]);
+        }
+        const struct instruction *instruction = instruction_read(arena, document, serial, text);
+        assert_int_equal(instruction->operations != NULL, instruction->unclear.count == 0);
+        if (instruction->operations != NULL) {
+            struct document_change change;
+            int64_t next = serial;
+            size_t index;
+            if (!document_change(arena, document, instruction->operations, &next, &change, &err))
+                fail_msg("“%s”: %s: %s", text, err.param, err.message);
+            assert_true(document_find_block(change.document, "b6", &index));
+            understood++;
+        }
+        arena_free(arena);
+        arena = outer;
+    }
+    assert_true(understood > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_as_a_whole_or_not_at_all, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_not_named_survives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_named_can_change, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_any_words, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

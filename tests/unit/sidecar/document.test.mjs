@@ -58,6 +58,17 @@ const partOf = ({ html, blocks }, id) => {
   return Buffer.from(html).subarray(begin, end).toString();
 };
 
+/** mulberry32: small, and the same everywhere. */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
 describe('documents', () => {
   test('every variant is drawn without a loss or a warning, in every tone', async () => {
     for (const block of everyBlock()) {
@@ -80,6 +91,35 @@ describe('documents', () => {
       if (id !== 'b8') assert.equal(partOf(after, id), partOf(before, id), id);
     }
     assert.notEqual(partOf(after, 'b8'), partOf(before, 'b8'));
+  });
+
+  test('random operations leave the HTML of the blocks that they do not name', async () => {
+    const random = randomFrom(14);
+    const below = (bound) => Math.floor(random() * bound);
+    const all = [...everyBlock()];
+    const numbered = Array.from({ length: 12 }, (_, i) => ({ id: `b${i + 1}`, tone: TONES[below(TONES.length)], ...all[below(all.length)] }));
+    let before = await drawDocument({ title: 'Sample', blocks: numbered }, LOOK, BRAND);
+    let blocks = numbered;
+    for (let round = 0; round < 12; round++) {
+      const at = below(blocks.length);
+      const fresh = { id: `n${round}`, ...all[below(all.length)] };
+      const others = blocks.filter((_, i) => i !== at);
+      const place = below(others.length + 1);
+      // A block is replaced, added, removed, or moved.
+      blocks = [
+        () => blocks.with(at, { ...fresh, id: blocks[at].id }),
+        () => blocks.toSpliced(place, 0, fresh),
+        () => others,
+        () => others.toSpliced(place, 0, blocks[at]),
+      ][round % 4]();
+      const after = await drawDocument({ title: 'Sample', blocks }, LOOK, BRAND);
+      const named = round % 4 === 0 ? blocks[at].id : null;
+      const old = new Set(before.blocks.map(({ id }) => id));
+      for (const { id } of after.blocks) {
+        if (id !== named && old.has(id)) assert.equal(partOf(after, id), partOf(before, id), `${id} in round ${round}`);
+      }
+      before = after;
+    }
   });
 
   test('text of a caller is text', async () => {
