@@ -49,7 +49,7 @@ static const char *topic_lead(struct brief_reader *reader, const char *topic, si
     const char *rest = topic + size;
     size_t address;
     rest += strspn(rest, " ");
-    bool is_apart = strchr(":;,.-", *rest) != NULL || text_starts_with(rest, "–") || text_starts_with(rest, "—");
+    bool is_apart = strspn(rest, ":;,.-") > 0 || text_starts_with(rest, "–") || text_starts_with(rest, "—");
     if (is_apart)
         rest += strspn(rest, ":;,.- ") > 0 ? strspn(rest, ":;,.- ") : 4;
     const char *lead = is_apart ? rest : topic;
@@ -67,6 +67,11 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
     if (instructs && at == 0)
         return;
     size_t size = words_topic_size(lower + at);
+    if (!instructs && words_name_email(arena_printf(reader->arena, "%.*s", (int)size, lower))) {
+        at = words_topic(lower);
+        at = at > 0 ? at : lower[size] == ':' || lower[size] == ',' ? size + 1 + strspn(lower + size + 1, " ") : 0;
+        size = words_topic_size(lower + at);
+    }
     const char *heading = topic_heading(reader, sentence + at, size);
     if (*heading == '\0')
         return;
@@ -115,6 +120,9 @@ static const char *read_sentence(struct brief_reader *reader, const char *senten
     const char *lower = text_lower(reader->arena, sentence);
     const char *value = NULL;
     bool is_first = reader->is_first;
+    size_t address;
+    if (find_address(sentence, &address) == sentence && sentence[address] == '\0')
+        return NULL;
     if (read_labelled(reader, sentence, &value) && value == NULL)
         return NULL;
     reader->is_first = false;

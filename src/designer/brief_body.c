@@ -440,7 +440,7 @@ static bool read_heading(struct body *body, const char *line)
     flush_text(body);
     flush_heading(body);
     const char *text = line_of(body->arena, line + level, strlen(line + level));
-    if (body->title == NULL && json_array_size(body->blocks) == 0)
+    if (body->title == NULL && json_array_size(body->blocks) == 0 && (level == 1 || body->edit == NULL))
         body->title = text;
     else
         body->heading = *text != '\0' ? text : NULL;

@@ -199,7 +199,7 @@ size_t time_read(const char *text, int *ret_minute)
     size += more;
     size_t half = half_of_day(text + size, &hour);
     size_t word = half > 0 ? half : hour_word(text + size);
-    if (hour >= HOURS_PER_DAY || (word == 0 && (more == 0 || is_dotted)) || (word == 0 && is_word_byte(text[size])))
+    if (hour >= HOURS_PER_DAY || (word == 0 && (more == 0 || is_dotted)) || (word == 0 && isalnum((unsigned char)text[size])))
         return 0;
     *ret_minute = hour * MINUTES_PER_HOUR + minute;
     return size + word;

@@ -205,20 +205,24 @@ static const char mentions[] = "mention that |also mention that |say that |also 
                                "remind them that |let them know that |erwähne, dass |erwähne auch, dass |sag, dass |sage, dass "
                                "|weise darauf hin, dass |mentionne que |mentionnez que |précise que |"
                                "menciona que |di que |indica que ";
-static const char verbs[] = "please |write |create |make |draft |design |compose |generate |build |send |prepare |announce "
-                            "|promote |invite |remind |tell |ask |thank |introduce |celebrate |"
-                            "i need |i want |i'd like |we need |we want |we'd like |can you |could you |mention |include "
-                            "|highlight |use |add |keep |put |do not |don't |avoid |link to |sign |end with |"
-                            "start with |begin with |show |explain |focus |emphasise |emphasize |write |the email |the newsletter "
-                            "|the mail |the tone |tone |it should |no emojis|short |"
-                            "schreib |schreibe |schreiben |erstelle |erstellen |entwirf |mach |mache |bitte |verfasse |gestalte "
-                            "|lade |lad |kündige |erinnere |bedanke |bitte |erwähne |nutze |verwende |"
-                            "die mail |die e-mail |der newsletter soll|der ton |ich brauche |wir brauchen |informiere |bewirb |"
-                            "écris |écrivez |rédige |rédigez |crée |créez |prépare |préparez |annonce |annoncez |invite |invitez "
-                            "|rappelle |rappelez |mentionne |mentionnez |utilise |utilisez |"
-                            "fais |faites |ajoute |le ton |l'e-mail |l'email |je veux |nous voulons |demande |remercie |"
-                            "escribe |escribir |redacta |crea |prepara |anuncia |invita |recuerda |menciona |usa |utiliza |haz "
-                            "|añade |el tono |el correo |quiero |queremos |necesito |necesitamos |pide |agradece ";
+static const char verbs[] =
+    "please write |please create |please make |please draft |please design |please send |please include |please mention |please "
+    "use |please add |please keep |"
+    "button |button: |cta |cta: |link: |knopf |bouton |botón |link |subject |subject: |write |create |make |draft |design |compose "
+    "|generate |build |send |prepare |announce "
+    "|promote |invite |remind |tell |ask |thank |introduce |celebrate |"
+    "i need |i want |i'd like |we need |we want |we'd like |can you |could you |mention |include "
+    "|highlight |use |add |keep |put |do not |don't |avoid |link to |sign |end with |"
+    "start with |begin with |show |explain |focus |emphasise |emphasize |write |the email |the newsletter "
+    "|the mail |the tone |tone |it should |no emojis|short |"
+    "schreib |schreibe |schreiben |erstelle |erstellen |entwirf |mach |mache |bitte schreibe |bitte erstelle |verfasse |gestalte "
+    "|lade |lad |kündige |erinnere |bedanke |bitte |erwähne |nutze |verwende |"
+    "die mail |die e-mail |der newsletter soll|der ton |ich brauche |wir brauchen |informiere |bewirb |"
+    "écris |écrivez |rédige |rédigez |crée |créez |prépare |préparez |annonce |annoncez |invite |invitez "
+    "|rappelle |rappelez |mentionne |mentionnez |utilise |utilisez |"
+    "fais |faites |ajoute |le ton |l'e-mail |l'email |je veux |nous voulons |demande |remercie |"
+    "escribe |escribir |redacta |crea |prepara |anuncia |invita |recuerda |menciona |usa |utiliza |haz "
+    "|añade |el tono |el correo |quiero |queremos |necesito |necesitamos |pide |agradece ";
 /* Instructions that have the topic right behind their verb. */
 static const char direct_verbs[] =
     "announce |promote |introduce |celebrate |introducing |announcing |kündige |bewirb |annonce |annoncez |anuncia ";
@@ -266,12 +270,19 @@ size_t words_topic(const char *sentence)
     return at == NULL ? 0 : (size_t)(at - sentence) + size;
 }
 
+bool words_name_email(const char *text)
+{
+    size_t size;
+    return find_phrase(text, "email|e-mail|mail|newsletter|message|rundbrief|courriel|correo|boletín|infolettre", &size) != NULL;
+}
+
 size_t words_topic_size(const char *text)
 {
     static const char stops[] = ": |; | – | — | - |, | (| with | until | till | at | that | which | who | where | including | from "
                                 "| starting | mit | bis | am | ab | um | im | vom | "
                                 "und gib| ein und| ein.| an.| avec | jusqu'au | jusqu’au | du | con | hasta | del | by | https://| "
-                                "http://|\n| on | next | tomorrow | in | and | called | when ";
+                                "http://|\n| on | next | tomorrow | in | and | called | when | le 1| le 2| le 3| el 1| el 2| el 3| "
+                                "le lundi| le mardi| le mercredi| le jeudi| le vendredi| le samedi| le dimanche";
     size_t size;
     size_t end = sentence_size(text);
     const char *stop = find_phrase(text, stops, &size);

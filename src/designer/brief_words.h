@@ -45,6 +45,9 @@ bool words_instruct(const char *sentence) NONNULL(1);
 /* The place of the topic in an instruction in lower case ("… about our spring sale"); 0: it names none. */
 size_t words_topic(const char *sentence) NONNULL(1);
 
+/* Whether a text in lower case names an email ("Newsletter: …"). */
+bool words_name_email(const char *text) NONNULL(1);
+
 /* The bytes of the topic at `text` in lower case: up to a mark or a word that begins a detail. */
 size_t words_topic_size(const char *text) NONNULL(1) PURE;
 

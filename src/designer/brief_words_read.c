@@ -101,7 +101,8 @@ bool brief_read_label(struct brief_reader *reader, const char *name, const char 
 
 /* ---- Quoted words ---- */
 
-static void take_quoted(struct brief_reader *reader, const char *before, const char *words)
+/* Quoted words are the heading when the first sentence has them, or a word says so. */
+static void take_quoted(struct brief_reader *reader, const char *before, const char *words, bool is_first)
 {
     struct brief_facts *facts = reader->facts;
     size_t size;
@@ -114,7 +115,7 @@ static void take_quoted(struct brief_reader *reader, const char *before, const c
         reader->code = reader->code != NULL ? reader->code : words;
     else if (find_phrase(before, "tagline|eyebrow|motto|slogan", &size) != NULL)
         facts->eyebrow = facts->eyebrow != NULL ? facts->eyebrow : words;
-    else if (facts->heading == NULL && strchr(words, ' ') != NULL && utf8_length(words) <= QUOTED_MAX_CHARS)
+    else if (facts->heading == NULL && is_first && strchr(words, ' ') != NULL && utf8_length(words) <= QUOTED_MAX_CHARS)
         facts->heading = words;
     else if (facts->heading == NULL &&
              find_phrase(before, "heading|headline|title|called|named|überschrift|titel|namens|titre|título", &size) != NULL)
@@ -124,6 +125,7 @@ static void take_quoted(struct brief_reader *reader, const char *before, const c
 static void read_quoted(struct brief_reader *reader)
 {
     const char *close;
+    size_t first = sentence_size(reader->prompt);
     for (const char *at = reader->prompt; *at != '\0'; at++) {
         size_t size = quote_open(at, &close);
         bool is_start = size > 0 && (at == reader->prompt || !is_word_part(at[-1]) || size > 1);
@@ -135,7 +137,7 @@ static void read_quoted(struct brief_reader *reader)
         size_t offset = (size_t)(at - reader->prompt);
         size_t width = offset < BEFORE_MAX_BYTES ? offset : BEFORE_MAX_BYTES;
         const char *before = arena_dup_bytes(reader->arena, reader->lower + offset - width, width);
-        take_quoted(reader, before, line_of(reader->arena, at + size, (size_t)(end - at) - size));
+        take_quoted(reader, before, line_of(reader->arena, at + size, (size_t)(end - at) - size), offset < first);
         at = end + strlen(close) - 1;
     }
 }

@@ -243,6 +243,14 @@ static bool greets(const struct composer *composer)
     return composer->phrases != NULL && !composer->facts->is_verbatim && fixed_greets(composer->facts->category);
 }
 
+/* "Summer tasting on Friday" says no more than the heading and the event. */
+static bool repeats_event(const struct composer *composer)
+{
+    const struct brief_facts *facts = composer->facts;
+    return facts->event != NULL && facts->topic != NULL && facts->lead != NULL && text_starts_with(facts->lead, facts->topic) &&
+           utf8_length(facts->lead) < utf8_length(facts->topic) + 60;
+}
+
 static void place_hero(struct composer *composer)
 {
     const struct brief_facts *facts = composer->facts;
@@ -252,7 +260,7 @@ static void place_hero(struct composer *composer)
     if (json_object_get(block, "heading") == NULL)
         return;
     set_text(composer->arena, block, "eyebrow", facts->eyebrow, 80);
-    if (!greets(composer))
+    if (!greets(composer) && !repeats_event(composer))
         set_text(composer->arena, block, "text", facts->lead, 1000);
     if (facts->picture != NULL && json_array_size(facts->stories) < 2)
         json_object_set(block, "image", json_for_iteration(facts->picture));

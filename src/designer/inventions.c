@@ -105,7 +105,8 @@ static bool has_word(const struct scanner *scanner, const char *word)
 {
     size_t size = strlen(word);
     for (const char *at = strstr(scanner->sources, word); at != NULL; at = strstr(at + 1, word)) {
-        bool begins = at == scanner->sources || !is_word_part(at[-1]) || !is_word_part(*word);
+        bool begins = at == scanner->sources || !is_word_part(at[-1]) || !is_word_part(*word) ||
+                      (isdigit((unsigned char)*word) && !isalnum((unsigned char)at[-1]));
         bool is_inner = at > scanner->sources + 1 && isdigit((unsigned char)*word) && strchr(".,", at[-1]) != NULL &&
                         isdigit((unsigned char)at[-2]);
         bool goes_on = isdigit((unsigned char)word[size - 1]) &&
@@ -137,11 +138,11 @@ static void check_prices(struct scanner *scanner, const char *text, const char *
             add_finding(scanner, "price", at, size, member);
 }
 
-static bool is_source_day(const struct scanner *scanner, int64_t day)
+static bool is_source_moment(const struct scanner *scanner, const struct found_date *date)
 {
     char moment[MOMENT_CHARS + 1];
-    moment_write(day, -1, moment);
-    return strstr(scanner->sources, moment) != NULL;
+    moment_write(date->day, date->minute, moment);
+    return strstr(scanner->sources, text_lower(scanner->arena, moment)) != NULL;
 }
 
 /* Dates of the sources may be written in another form. The text comes back without its dates. */
@@ -152,11 +153,9 @@ static char *check_dates(struct scanner *scanner, const char *text, const char *
     size_t count = dates_find(text_lower(scanner->arena, text), scanner->today, true, dates, BRIEF_DATES_MAX);
     for (size_t i = 0; i < count; i++) {
         size_t size = dates[i].end - dates[i].begin;
-        bool is_known =
-            has_text(scanner, line_of(scanner->arena, text + dates[i].begin, size)) || is_source_day(scanner, dates[i].day);
-        if (!is_known)
+        if (!has_text(scanner, line_of(scanner->arena, text + dates[i].begin, size)) && !is_source_moment(scanner, &dates[i]))
             add_finding(scanner, "date", text + dates[i].begin, size, member);
-        memset(rest + dates[i].begin, ' ', dates[i].minute >= 0 && is_known && dates[i].end_minute < 0 ? 0 : size);
+        memset(rest + dates[i].begin, ' ', size);
     }
     return rest;
 }
@@ -187,7 +186,7 @@ static void check_addresses(struct scanner *scanner, const char *text, const cha
                (is_word_part(at[-1 - (ptrdiff_t)before]) || strchr("._+-", at[-1 - (ptrdiff_t)before]) != NULL))
             before++;
         size_t after = 1;
-        while (is_word_part(at[after]) || (strchr(".-", at[after]) != NULL && is_word_part(at[after + 1])))
+        while (is_word_part(at[after]) || ((at[after] == '.' || at[after] == '-') && is_word_part(at[after + 1])))
             after++;
         if (before > 0 && after > 1 && !has_text(scanner, line_of(scanner->arena, at - before, before + after)))
             add_finding(scanner, "address", at - before, before + after, member);
