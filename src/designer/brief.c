@@ -68,8 +68,7 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
         return;
     size_t size = words_topic_size(lower + at);
     if (!instructs && words_name_email(arena_printf(reader->arena, "%.*s", (int)size, lower))) {
-        at = words_topic(lower);
-        at = at > 0 ? at : lower[size] == ':' || lower[size] == ',' ? size + 1 + strspn(lower + size + 1, " ") : 0;
+        at = lower[size] == ':' ? size + 1 + strspn(lower + size + 1, " ") : words_topic(lower);
         size = words_topic_size(lower + at);
     }
     const char *heading = topic_heading(reader, sentence + at, size);

@@ -208,7 +208,8 @@ size_t time_read(const char *text, int *ret_minute)
 static size_t connector(const char *text, const char *const *words)
 {
     size_t skip = strspn(text, " ,\t");
-    size_t size = one_of_words(words, text + skip);
+    size_t dash = text_starts_with(text + skip, "–") || text_starts_with(text + skip, "—") ? strlen("–") : text[skip] == '-';
+    size_t size = dash > 0 ? dash : one_of_words(words, text + skip);
     return skip + size + spaces(text + skip + size);
 }
 
@@ -216,7 +217,7 @@ static size_t connector(const char *text, const char *const *words)
 static size_t read_hours(const char *text, struct found_date *date)
 {
     static const char *const begins[] = { "at", "from", "um", "ab", "von", "à", "de", "a las", "a la", "a partir de", "t", NULL };
-    static const char *const ends[] = { "–", "—", "-", "to", "until", "bis", "à", "a", "a las", "till", NULL };
+    static const char *const ends[] = { "to", "until", "bis", "à", "a", "a las", "till", NULL };
     size_t size = *text == 't' && isdigit((unsigned char)text[1]) ? 1 : connector(text, begins);
     size_t time = time_read(text + size, &date->minute);
     if (time == 0)

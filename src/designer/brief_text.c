@@ -109,7 +109,7 @@ static const char *filter_tags(struct arena *arena, const char *text, bool keeps
         }
         size_t size = tag_size(text);
         const char *tag = arena_dup_bytes(arena, text, size);
-        if (keeps_outputs && tag[1] == '{' && compiles(arena, tag))
+        if (keeps_outputs && tag[1] == '{' && size > 2 && compiles(arena, tag))
             buf_add_text(kept, tag);
         text += size;
     }

@@ -128,7 +128,8 @@ static const struct category_words categories[] = {
       "product update|release notes|changelog|new feature|new version|what's new in|neue funktion|neue version|neuerungen|mise à "
       "jour|nouvelle fonction|nouvelle version|actualización|nueva función|nueva versión" },
     { "product-launch", 4,
-      "launch|introducing|introduce our|new product|pre-order|neues produkt|markteinführung|vorbestell|neuheit|lancement|nouveau "
+      "launch|introducing|introduce our|announce our new|new product|pre-order|neues "
+      "produkt|markteinführung|vorbestell|neuheit|lancement|nouveau "
       "produit|lanzamiento|nuevo producto" },
     { "newsletter", 4,
       "newsletter|digest|roundup|round-up|monthly news|rundbrief|infolettre|lettre d'information|boletín|boletin" },
@@ -213,7 +214,8 @@ static const char verbs[] =
     "|promote |invite |remind |tell |ask |thank |introduce |celebrate |"
     "i need |i want |i'd like |we need |we want |we'd like |can you |could you |mention |include "
     "|highlight |use |add |keep |put |do not |don't |avoid |link to |sign |end with |"
-    "start with |begin with |show |explain |focus |emphasise |emphasize |write |the email |the newsletter "
+    "start with |begin with |win back |bring back |reactivate |re-engage |show |explain |focus |emphasise |emphasize |write |the "
+    "email |the newsletter "
     "|the mail |the tone |tone |it should |no emojis|short |"
     "schreib |schreibe |schreiben |erstelle |erstellen |entwirf |mach |mache |bitte schreibe |bitte erstelle |verfasse |gestalte "
     "|lade |lad |kündige |erinnere |bedanke |bitte |erwähne |nutze |verwende |"

@@ -186,11 +186,12 @@ static const char *discount_at(struct brief_reader *reader, const char *sign, si
     const char *word = find_phrase(sign + width, words, &size);
     if (number == NULL || word == NULL || word != sign + width)
         return NULL;
-    size_t more = words_topic_size(word + size);
-    size_t whole = (size_t)(word - number) + size + (word[size] == ' ' ? more : 0);
+    size_t whole = (size_t)(word - number) + words_topic_size(word);
     const char *text = line_of(reader->arena, reader->prompt + (number - reader->lower), whole);
     size_t least = (size_t)(word - number) + size;
-    return utf8_length(text) <= VALUE_MAX_CHARS ? text : line_of(reader->arena, reader->prompt + (number - reader->lower), least);
+    return whole > least && utf8_length(text) <= VALUE_MAX_CHARS
+               ? text
+               : line_of(reader->arena, reader->prompt + (number - reader->lower), least);
 }
 
 static void read_percent(struct brief_reader *reader)
@@ -277,26 +278,24 @@ static void find_time(struct brief_reader *reader, struct found_date *date)
             (void)time_read(at, &date->minute);
 }
 
-static void set_end(struct brief_reader *reader, json_t *event, const struct found_date *start)
+/* The end of an event; returns the last date that belongs to it. */
+static const struct found_date *set_end(struct brief_reader *reader, json_t *event, const struct found_date *start)
 {
     const struct found_date *next = start + 1;
     bool is_range = next < reader->dates + reader->date_count && next->begin >= start->end && next->begin - start->end <= 6 &&
-                    next->day > start->day;
+                    next->day > start->day && (next->minute < 0) == (start->minute < 0);
     if (start->end_minute > start->minute)
         json_object_set_new(event, "ends", json_string(moment_of(reader, start->day, start->end_minute)));
-    else if (is_range && (next->minute < 0) == (start->minute < 0))
+    else if (is_range)
         json_object_set_new(event, "ends", json_string(moment_of(reader, next->day, next->minute)));
+    return is_range ? next : start;
 }
 
-static void warn_of_dates(struct brief_reader *reader, const struct found_date *start)
+static void warn_of_dates(struct brief_reader *reader, const struct found_date *start, const struct found_date *end)
 {
-    for (size_t i = 0; i < reader->date_count; i++)
-        if (!reader->dates[i].is_end && &reader->dates[i] > start + 1 && reader->dates[i].day != start->day) {
+    for (const struct found_date *date = end + 1; date < reader->dates + reader->date_count; date++)
+        if (!date->is_end && date->day != start->day && date->day != end->day)
             brief_warn(reader, "The brief names several dates. The event shows the first one.");
-            return;
-        }
-    if (start + 1 < reader->dates + reader->date_count && !start[1].is_end && start[1].day < start->day)
-        brief_warn(reader, "The brief names several dates. The event shows the first one.");
 }
 
 static void settle_event(struct brief_reader *reader)
@@ -312,11 +311,10 @@ static void settle_event(struct brief_reader *reader)
         find_time(reader, start);
     json_t *event = json_in_arena(reader->arena, json_object());
     json_object_set_new(event, "starts", json_string(moment_of(reader, start->day, start->minute)));
-    set_end(reader, event, start);
+    warn_of_dates(reader, start, set_end(reader, event, start));
     set_text(reader->arena, event, "place", reader->place, 200);
     set_text(reader->arena, event, "address", reader->address, 300);
     reader->facts->event = event;
-    warn_of_dates(reader, start);
 }
 
 void brief_settle(struct brief_reader *reader)

@@ -247,7 +247,7 @@ static bool greets(const struct composer *composer)
 static bool repeats_event(const struct composer *composer)
 {
     const struct brief_facts *facts = composer->facts;
-    return facts->event != NULL && facts->topic != NULL && facts->lead != NULL && text_starts_with(facts->lead, facts->topic) &&
+    return facts->event != NULL && facts->topic != NULL && facts->lead != NULL && strcasestr(facts->lead, facts->topic) != NULL &&
            utf8_length(facts->lead) < utf8_length(facts->topic) + 60;
 }
 

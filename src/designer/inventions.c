@@ -168,7 +168,12 @@ static void check_numbers(struct scanner *scanner, const char *text, const char 
         size_t size = strspn(at, "0123456789.,");
         while (strchr(".,", at[size - 1]) != NULL)
             size--;
-        if (!has_word(scanner, line_of(scanner->arena, at, size)))
+        size_t letters = 0;
+        while (at - letters > text && isalpha((unsigned char)at[-1 - (ptrdiff_t)letters]))
+            letters++;
+        bool is_known = letters > 0 ? has_text(scanner, line_of(scanner->arena, at - letters, letters + size))
+                                    : has_word(scanner, line_of(scanner->arena, at, size));
+        if (!is_known)
             add_finding(scanner, "number", at, size, member);
         at += size - 1;
     }
