@@ -7,6 +7,7 @@
 #include "designer/brief_facts.h"
 #include "designer/brief_text.h"
 #include "designer/brief_words.h"
+#include "designer/fixed_phrases.h"
 #include "template/zone.h"
 
 #include <string.h>
@@ -20,16 +21,6 @@ enum {
     LEAD_MAX_CHARS = 400,
     SECONDS_PER_DAY = 24 * 60 * 60,
 };
-
-void brief_warn(struct brief_reader *reader, const char *warning)
-{
-    struct text_list *list = &reader->facts->warnings;
-    for (size_t i = 0; i < list->count; i++)
-        if (text_equal(list->items[i], warning))
-            return;
-    if (list->count < BRIEF_WARNINGS_MAX)
-        reader->warnings[list->count++] = warning;
-}
 
 /* ---- Sentences of a prompt ---- */
 
@@ -49,7 +40,7 @@ static const char *topic_lead(struct brief_reader *reader, const char *topic, si
     const char *rest = topic + size;
     size_t address;
     rest += strspn(rest, " ");
-    bool is_apart = strspn(rest, ":;,.-") > 0 || text_starts_with(rest, "–") || text_starts_with(rest, "—");
+    bool is_apart = strspn(rest, ":;.-") > 0 || text_starts_with(rest, "–") || text_starts_with(rest, "—");
     if (is_apart)
         rest += strspn(rest, ":;,.- ") > 0 ? strspn(rest, ":;,.- ") : 4;
     const char *lead = is_apart ? rest : topic;
@@ -78,6 +69,10 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
         reader->facts->topic = heading;
     if (reader->facts->lead == NULL)
         reader->facts->lead = topic_lead(reader, sentence + at, size);
+    /* "Ask for feedback on the last order" is no text for readers. */
+    bool has_fixed = fixed_heading(reader->arena, reader->facts->language, reader->facts->category, "") != NULL;
+    if (instructs && has_fixed && reader->facts->lead != NULL && strcasestr(reader->facts->lead, heading) != NULL)
+        reader->facts->lead = NULL;
 }
 
 /* "Mention our loyalty card" asks for a point; "Include a link" is about the email. */

@@ -142,6 +142,8 @@ static bool is_inner_dot(const char *text, size_t at)
         number++;
     const char *next = text + at + 1;
     next += strspn(next, " ");
+    if (strncmp(next, "http", 4) == 0)
+        return false;
     if (number > 0 && number <= SHORT_NUMBER_DIGITS) {
         char lower[12] = { 0 };
         for (size_t i = 0; i < sizeof(lower) - 1 && next[i] != '\0'; i++)

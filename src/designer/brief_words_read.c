@@ -12,6 +12,16 @@
 
 enum { BEFORE_MAX_BYTES = 28, QUOTED_MAX_CHARS = 120, ACTION_MAX_CHARS = 40, CODE_MIN = 3, CODE_MAX = 32, VALUE_MAX_CHARS = 70 };
 
+void brief_warn(struct brief_reader *reader, const char *warning)
+{
+    struct text_list *list = &reader->facts->warnings;
+    for (size_t i = 0; i < list->count; i++)
+        if (text_equal(list->items[i], warning))
+            return;
+    if (list->count < BRIEF_WARNINGS_MAX)
+        reader->warnings[list->count++] = warning;
+}
+
 /* ---- Labels ---- */
 
 static void read_signer(struct brief_reader *reader, const char *value)

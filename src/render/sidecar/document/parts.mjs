@@ -51,7 +51,7 @@ export class Parts {
 
   /** One column of the whole width. */
   single(contents, options) {
-    return this.section(`<mj-column>${contents}</mj-column>`, options);
+    return this.section(`<mj-column${this.#direction}>${contents}</mj-column>`, options);
   }
 
   column(contents, { width, padding = '0', align = 'top', card = false } = {}) {
