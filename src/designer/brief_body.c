@@ -26,91 +26,6 @@ enum {
     QUOTE_MAX_CHARS = 2000,
 };
 
-/* ---- Prices and addresses ---- */
-
-static size_t currency_size(const char *text)
-{
-    static const char *const marks[] = { "€", "$", "£", "¥", "₹", "CHF", "EUR", "USD", "GBP", "zł", "kr" };
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-        if (text_starts_with(text, marks[i]) && !isalpha((unsigned char)text[strlen(marks[i])]))
-            return strlen(marks[i]);
-    return 0;
-}
-
-static size_t amount_size(const char *text)
-{
-    size_t size = strspn(text, "0123456789.,");
-    while (size > 0 && strchr(".,", text[size - 1]) != NULL)
-        size--;
-    return isdigit((unsigned char)*text) ? size : 0;
-}
-
-static size_t gap_size(const char *text)
-{
-    return *text == ' ' ? 1 : text_starts_with(text, "\u00a0") ? 2 : 0;
-}
-
-static size_t price_size(const char *text)
-{
-    size_t mark = currency_size(text);
-    if (mark > 0) {
-        size_t gap = gap_size(text + mark);
-        size_t amount = amount_size(text + mark + gap);
-        return amount > 0 ? mark + gap + amount : 0;
-    }
-    size_t amount = amount_size(text);
-    size_t gap = gap_size(text + amount);
-    mark = amount > 0 ? currency_size(text + amount + gap) : 0;
-    return mark > 0 ? amount + gap + mark : 0;
-}
-
-const char *find_price(const char *text, size_t *ret_size)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        bool is_inside =
-            at > text && (isalnum((unsigned char)at[-1]) || strchr(".,", at[-1]) != NULL) && isdigit((unsigned char)*at);
-        *ret_size = is_inside ? 0 : price_size(at);
-        if (*ret_size > 0)
-            return at;
-    }
-    return NULL;
-}
-
-const char *find_address(const char *text, size_t *ret_size)
-{
-    const char *secure = strstr(text, "https://");
-    const char *open = strstr(text, "http://");
-    const char *at = secure == NULL || (open != NULL && open < secure) ? open : secure;
-    if (at == NULL)
-        return NULL;
-    size_t size = 0;
-    while ((unsigned char)at[size] > ' ' && strchr("\"<>\\`()[]{}|", at[size]) == NULL && !text_starts_with(at + size, "“") &&
-           !text_starts_with(at + size, "”") && !text_starts_with(at + size, "»"))
-        size++;
-    while (size > 0 && strchr(".,;:!?'", at[size - 1]) != NULL)
-        size--;
-    *ret_size = size;
-    return size > strlen("https://") ? at : NULL;
-}
-
-const char *link_addresses(struct arena *arena, const char *text)
-{
-    size_t size;
-    struct buf *out = buf_in_arena(arena, TEXT_MAX_BYTES);
-    for (const char *at = find_address(text, &size); at != NULL; at = find_address(text, &size)) {
-        bool is_link = at > text && strchr("([{\"'", at[-1]) != NULL;
-        const char *label = strstr(at, "://") + 3;
-        buf_add(out, text, (size_t)(at - text));
-        if (is_link)
-            buf_add(out, at, size);
-        else
-            buf_printf(out, "[%.*s](%.*s)", (int)(at + size - label), label, (int)size, at);
-        text = at + size;
-    }
-    buf_add_text(out, text);
-    return arena_dup(arena, buf_text(out));
-}
-
 /* ---- Blocks ---- */
 
 void set_text(struct arena *arena, json_t *object, const char *name, const char *text, size_t max_points)
@@ -221,42 +136,53 @@ static bool split_point(struct body *body, const char *point, const char **ret_t
     return **ret_term != '\0' && strpbrk(*ret_term, "*[]{}") == NULL && !isdigit((unsigned char)(*ret_term)[0]);
 }
 
+/* The bytes of a name without the marks and the word "for" behind it. */
+static size_t name_size(const char *text, size_t size)
+{
+    for (;;) {
+        bool is_dash = size >= 3 && (strncmp(text + size - 3, "–", 3) == 0 || strncmp(text + size - 3, "—", 3) == 0);
+        if (is_dash)
+            size -= 3;
+        else if (size > 0 && strchr(" :-(,*|", text[size - 1]) != NULL)
+            size--;
+        else if (size >= 4 && strncasecmp(text + size - 4, " for", 4) == 0)
+            size -= 4;
+        else
+            return size;
+    }
+}
+
+/* The price before, and the words behind both prices. */
+static const char *read_old_price(struct body *body, json_t *item, const char *rest)
+{
+    size_t size;
+    const char *was = find_phrase(rest, "was |instead of |statt |au lieu de |en lugar de |antes ", &size);
+    const char *price = was != NULL ? find_price(was, &size) : NULL;
+    if (price != NULL) {
+        set_text(body->arena, item, "was", line_of(body->arena, price, size), TERM_MAX_BYTES);
+        rest = price + size;
+    }
+    rest += strspn(rest, " :-,;.()*");
+    return text_starts_with(rest, "– ") || text_starts_with(rest, "— ") ? rest + strlen("– ") : rest;
+}
+
 /* A product: a name before a price. */
 static json_t *product_of(struct body *body, const char *point)
 {
     size_t size;
     const char *price = find_price(point, &size);
-    if (price == NULL || price == point)
-        return NULL;
-    size_t name = (size_t)(price - point);
-    static const char ends[] = " :-(,*–—|";
-    while (name > 0 && (strchr(ends, point[name - 1]) != NULL || (unsigned char)point[name - 1] == 0x93 ||
-                        (unsigned char)point[name - 1] == 0x94))
-        name -= name >= 3 && (unsigned char)point[name - 3] == 0xE2 ? 3 : 1;
-    if (name >= 4 && strncasecmp(point + name - 4, " for", 4) == 0)
-        name -= 4;
     size_t skip = strspn(point, "* ");
+    size_t name = price != NULL ? name_size(point, (size_t)(price - point)) : 0;
     if (name <= skip || name > 2 * TERM_MAX_BYTES)
         return NULL;
     json_t *item = json_in_arena(body->arena, json_object());
     set_body_text(body, item, "name", line_of(body->arena, point + skip, name - skip), HEADING_MAX_CHARS);
     set_text(body->arena, item, "price", line_of(body->arena, price, size), TERM_MAX_BYTES);
-    const char *rest = price + size;
-    size_t before;
-    const char *was = find_phrase(rest, "was |instead of |statt |au lieu de |en lugar de |antes ", &before);
-    size_t old;
-    const char *old_price = was != NULL ? find_price(was, &old) : NULL;
-    if (old_price != NULL) {
-        set_text(body->arena, item, "was", line_of(body->arena, old_price, old), TERM_MAX_BYTES);
-        rest = old_price + old;
-    }
-    size_t link_size;
-    const char *link = find_address(point, &link_size);
+    const char *rest = read_old_price(body, item, price + size);
+    const char *link = find_address(point, &size);
     if (link != NULL)
-        set_text(body->arena, item, "href", line_of(body->arena, link, link_size), 2048);
-    rest += strspn(rest, " :-,;.()*");
-    rest = text_starts_with(rest, "– ") || text_starts_with(rest, "— ") ? rest + 4 : rest;
-    if (link == NULL)
+        set_text(body->arena, item, "href", line_of(body->arena, link, size), 2048);
+    else
         set_body_text(body, item, "text", line_of(body->arena, rest, strlen(rest)), POINT_MAX_CHARS);
     return json_object_get(item, "name") != NULL ? item : NULL;
 }

@@ -38,12 +38,3 @@ void body_read(struct body *body, const char *markdown) NONNULL(1, 2);
 
 /* Sets a member when the text is not NULL and not empty, cut to `max_points` characters. */
 void set_text(struct arena *arena, json_t *object, const char *name, const char *text, size_t max_points) NONNULL(1, 2, 3);
-
-/* A price in a text: its place, and its bytes; NULL: none. */
-const char *find_price(const char *text, size_t *ret_size) NONNULL(1, 2);
-
-/* The first address in a text without the marks behind it; NULL: none. */
-const char *find_address(const char *text, size_t *ret_size) NONNULL(1, 2);
-
-/* Whether the text, in the form of inline Markdown, links all of its addresses; otherwise with links. */
-const char *link_addresses(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;

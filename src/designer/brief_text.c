@@ -206,3 +206,88 @@ const char *find_phrase(const char *text, const char *phrases, size_t *ret_size)
     }
     return first;
 }
+
+/* ---- Prices and addresses ---- */
+
+static size_t currency_size(const char *text)
+{
+    static const char *const marks[] = { "€", "$", "£", "¥", "₹", "CHF", "EUR", "USD", "GBP", "zł", "kr" };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (text_starts_with(text, marks[i]) && !isalpha((unsigned char)text[strlen(marks[i])]))
+            return strlen(marks[i]);
+    return 0;
+}
+
+static size_t amount_size(const char *text)
+{
+    size_t size = strspn(text, "0123456789.,");
+    while (size > 0 && strchr(".,", text[size - 1]) != NULL)
+        size--;
+    return isdigit((unsigned char)*text) ? size : 0;
+}
+
+static size_t gap_size(const char *text)
+{
+    return *text == ' ' ? 1 : text_starts_with(text, "\u00a0") ? 2 : 0;
+}
+
+static size_t price_size(const char *text)
+{
+    size_t mark = currency_size(text);
+    if (mark > 0) {
+        size_t gap = gap_size(text + mark);
+        size_t amount = amount_size(text + mark + gap);
+        return amount > 0 ? mark + gap + amount : 0;
+    }
+    size_t amount = amount_size(text);
+    size_t gap = gap_size(text + amount);
+    mark = amount > 0 ? currency_size(text + amount + gap) : 0;
+    return mark > 0 ? amount + gap + mark : 0;
+}
+
+const char *find_price(const char *text, size_t *ret_size)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        bool is_inside =
+            at > text && (isalnum((unsigned char)at[-1]) || strchr(".,", at[-1]) != NULL) && isdigit((unsigned char)*at);
+        *ret_size = is_inside ? 0 : price_size(at);
+        if (*ret_size > 0)
+            return at;
+    }
+    return NULL;
+}
+
+const char *find_address(const char *text, size_t *ret_size)
+{
+    const char *secure = strstr(text, "https://");
+    const char *open = strstr(text, "http://");
+    const char *at = secure == NULL || (open != NULL && open < secure) ? open : secure;
+    if (at == NULL)
+        return NULL;
+    size_t size = 0;
+    while ((unsigned char)at[size] > ' ' && strchr("\"<>\\`()[]{}|", at[size]) == NULL && !text_starts_with(at + size, "“") &&
+           !text_starts_with(at + size, "”") && !text_starts_with(at + size, "»"))
+        size++;
+    while (size > 0 && strchr(".,;:!?'", at[size - 1]) != NULL)
+        size--;
+    *ret_size = size;
+    return size > strlen("https://") ? at : NULL;
+}
+
+const char *link_addresses(struct arena *arena, const char *text)
+{
+    size_t size;
+    struct buf *out = buf_in_arena(arena, TEXT_MAX_BYTES);
+    for (const char *at = find_address(text, &size); at != NULL; at = find_address(text, &size)) {
+        bool is_link = at > text && strchr("([{\"'", at[-1]) != NULL;
+        const char *label = strstr(at, "://") + 3;
+        buf_add(out, text, (size_t)(at - text));
+        if (is_link)
+            buf_add(out, at, size);
+        else
+            buf_printf(out, "[%.*s](%.*s)", (int)(at + size - label), label, (int)size, at);
+        text = at + size;
+    }
+    buf_add_text(out, text);
+    return arena_dup(arena, buf_text(out));
+}

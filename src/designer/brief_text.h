@@ -34,3 +34,12 @@ bool is_word_part(char byte) PURE;
 
 /* The place of one of several phrases with | between, at the beginning of a word; NULL: none. `*ret_size` is the length. */
 const char *find_phrase(const char *text, const char *phrases, size_t *ret_size) NONNULL(1, 2, 3);
+
+/* A price in a text: its place, and its bytes; NULL: none. */
+const char *find_price(const char *text, size_t *ret_size) NONNULL(1, 2);
+
+/* The first address in a text without the marks behind it; NULL: none. */
+const char *find_address(const char *text, size_t *ret_size) NONNULL(1, 2);
+
+/* The text as inline Markdown in which every address is a link. */
+const char *link_addresses(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;

@@ -132,6 +132,7 @@ static const struct expectation expectations[] = {
     { "A note to say thanks to our neighbours", "general", "en", NULL, "footer", NULL },
     { "Products of the week:\n- Sidamo – 12,90 €\n- Yirgacheffe – 14,50 € (was 16,50 €)\n", "general", "en", NULL,
       "\"12,90 €\"|\"was\":\"16,50 €\"|\"Yirgacheffe\"", NULL },
+    { "Products:\n- CAFÉ À – 5 €\n- MENÚ Ó 7 €\n", "general", "en", NULL, "\"CAFÉ À\"|\"MENÚ Ó\"", NULL },
     { "Subject: A new roast\nPreview: It is light\nHeading: Light roast\nTone: friendly\nThe beans come from Ethiopia.", "general",
       "en", "Light roast", "\"A new roast\"|\"It is light\"|The beans come from Ethiopia.", NULL },
     { "Newsletter\n```markdown\n# Spring\n\nThe harvest is here.\n\n## Shop\n\n- One\n- Two\n\n> Good.\n> — Jonas Petersen, "
@@ -173,7 +174,8 @@ static const struct expectation expectations[] = {
       "2027-05-03T19:00", "several dates" },
     { "Hello {{ contact.firstName }, our sale starts. Use {% if x %} and {{ contact.firstName }}.", "promotional", "en", NULL,
       "footer", "merge tag" },
-    { "---\nHello {{ contact.firstName | default: 'you' }},\n\nthe sale starts.", "promotional", "en", NULL, "default: 'you'", NULL },
+    { "---\nHello {{ contact.firstName | default: 'you' }},\n\nthe sale starts.", "promotional", "en", NULL, "default: 'you'",
+      NULL },
     { "---\nHello {{ contact.firstName | nofilter }},\n\nthe sale starts.", "promotional", "en", NULL, "the sale starts.",
       "merge tag" },
     { "---\n[Click](javascript:alert(1))\n\n![x](data:image/png;base64,AAAA)", "general", "en", NULL, "footer", NULL },
