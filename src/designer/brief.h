@@ -11,7 +11,9 @@
 
 #include <jansson.h>
 
-enum { BRIEF_PAGES_MAX = 8, BRIEF_FACTS_MAX = 200, BRIEF_PROMPT_MAX_CHARS = 20000 };
+struct template_zone;
+
+enum { BRIEF_PAGES_MAX = 8, BRIEF_PROMPT_MAX_CHARS = 20000, BRIEF_SEED_BYTES = 32 };
 
 /* A page that a brief names, or why it could not be read. */
 struct brief_page {
@@ -32,11 +34,12 @@ struct brief_brand {
     const char *description;
     const char *address; /* the postal address */
     const char *website;
-    const char *logo;         /* the address of its picture */
-    const char *time_zone;    /* IANA */
-    const char *locale;       /* BCP 47 */
-    const char *email_design; /* Markdown with a line for each token (engine/brands) */
-    const json_t *social;     /* objects with network and href */
+    const char *logo;                 /* the address of its picture */
+    const char *time_zone;            /* IANA */
+    const struct template_zone *zone; /* the loaded time zone; NULL: UTC */
+    const char *locale;               /* BCP 47 */
+    const char *email_design;         /* Markdown with a line for each token (engine/brands) */
+    const json_t *social;             /* objects with network and href */
 };
 
 struct brief {
@@ -46,41 +49,33 @@ struct brief {
     struct brief_brand brand;
     const struct brief_page *pages;
     size_t page_count;
-    const json_t *reference; /* the document of the reference design, or its outline; NULL: none */
-    int64_t now_us;          /* relative dates ("next Friday") begin here */
+    const json_t *reference;              /* the document of the reference design, or its outline; NULL: none */
+    int64_t now_us;                       /* relative dates ("next Friday") begin here */
+    unsigned char seed[BRIEF_SEED_BYTES]; /* SHA-256 of brief and brand: chooses between layouts */
 };
 
-enum fact_kind {
-    FACT_HEADING,   /* a heading of the Markdown */
-    FACT_PARAGRAPH, /* a paragraph that is to be taken word for word */
-    FACT_POINT,     /* an entry of a list */
-    FACT_QUOTED,    /* words in quotation marks */
-    FACT_PRICE,
-    FACT_PERCENT,
-    FACT_CODE, /* of an offer */
-    FACT_DATE, /* `moment` is set */
-    FACT_LINK,
-    FACT_ADDRESS, /* of an event */
-    FACT_PRODUCT, /* `value` is set */
-    FACT_ACTION,  /* the words of the call to action */
-    FACT_PERSON,
-};
-
-struct fact {
-    enum fact_kind kind;
-    const char *text;   /* as it stands in its source */
-    const char *moment; /* of a date: 2026-05-04 or 2026-05-04T18:30 */
-    const char *href;   /* of a link or a call to action; NULL: none */
-    const json_t *value;
-    size_t section; /* the number of the heading above; 0: none */
-};
-
+/* The facts of a brief. Texts are safe: each compiles as a template. NULL: the brief does not say it. */
 struct brief_facts {
-    const struct fact *items; /* in the order of the sources */
-    size_t count;
     const char *category; /* given or inferred */
     const char *language; /* BCP 47: of the words of the brief; the brand's when they do not tell */
     bool is_verbatim;     /* the brief has Markdown that is taken word for word */
+    const char *subject;
+    const char *preview;
+    const char *heading; /* in the words of the brief: quoted, labelled or of the Markdown */
+    const char *topic;   /* of an instruction: "Our spring sale" */
+    const char *eyebrow;
+    const char *lead;       /* the text below the heading */
+    const json_t *body;     /* blocks in the order of the brief, without variants and tones */
+    const json_t *products; /* items of a block "products" */
+    const char *each;       /* the path of an array of the payload */
+    const json_t *stories;  /* items of a block "columns": the pages */
+    const json_t *picture;  /* of a page */
+    const json_t *offer;    /* members of the blocks of these names */
+    const json_t *event;
+    const json_t *signature;
+    const char *action_label;
+    const char *action_href;
+    struct text_list moments; /* all dates of the brief, as document_read takes them */
     struct text_list warnings;
 };
 

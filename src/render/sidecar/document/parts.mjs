@@ -30,6 +30,11 @@ export class Parts {
 
   // ---- Layout ----
 
+  /** Sections and columns of MJML run from left to right unless they say otherwise. */
+  get #direction() {
+    return this.locale.dir === 'rtl' ? ' direction="rtl"' : '';
+  }
+
   get gutter() {
     return this.look.space.gutter;
   }
@@ -41,19 +46,19 @@ export class Parts {
 
   section(contents, { top = this.blockSpace, bottom = this.blockSpace, sides = this.gutter, classes = '' } = {}) {
     const css = `t-${this.tone}${sides > 0 ? ' gutter' : ''}${classes && ` ${classes}`}`;
-    return `<mj-section css-class="${css}" background-color="${this.colours.ground}" padding="${top}px ${sides}px ${bottom}px">${contents}</mj-section>`;
+    return `<mj-section css-class="${css}"${this.#direction} background-color="${this.colours.ground}" padding="${top}px ${sides}px ${bottom}px">${contents}</mj-section>`;
   }
 
   /** One column of the whole width. */
   single(contents, options) {
-    return this.section(`<mj-column>${contents}</mj-column>`, options);
+    return this.section(`<mj-column${this.#direction}>${contents}</mj-column>`, options);
   }
 
   column(contents, { width, padding = '0', align = 'top', card = false } = {}) {
     const size = width === undefined ? '' : ` width="${width}%"`;
     const ground = card
       ? ` css-class="card" inner-background-color="${this.colours.card}" inner-border-radius="${this.look.radius}px"` : '';
-    return `<mj-column${size} padding="${padding}" vertical-align="${align}"${ground}>${contents}</mj-column>`;
+    return `<mj-column${size}${this.#direction} padding="${padding}" vertical-align="${align}"${ground}>${contents}</mj-column>`;
   }
 
   /** A column with a ground of its own and space around its contents. */

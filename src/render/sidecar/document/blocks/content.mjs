@@ -73,9 +73,13 @@ function itemRow(parts, item, isLast) {
       + parts.column(words, { width: 64, padding: '0 0 14px 20px', align: 'middle' }), space);
 }
 
+/** One column with a heading alone is the heading of the next block. */
+const isHeading = (items) => items.length === 1 && items[0].heading !== undefined && Object.keys(items[0]).length === 1;
+
 export const columns = {
   align: { plain: 'start', cards: 'start', rows: 'start', icons: 'center' },
-  plain: (parts, { items }) => inRows(parts, items, (item, width) => parts.column(columnParts(parts, item), { width, padding: gap })),
+  plain: (parts, { items }) => (isHeading(items) ? parts.single(parts.heading(items[0].heading, 2), { bottom: 0 })
+    : inRows(parts, items, (item, width) => parts.column(columnParts(parts, item), { width, padding: gap }))),
   cards: (parts, { items }) => inRows(parts, items, (item, width) => parts.card(columnParts(parts, item, { sides: 20 }), { width, padding: gap })),
   rows: (parts, { items }) => items.map((item, i) => itemRow(parts, item, i === items.length - 1)).join(''),
   icons: (parts, { items }) => inRows(parts, items, (item, width) => parts.column(columnParts(parts, item, { pictureWidth: 56 }), { width, padding: gap })),
