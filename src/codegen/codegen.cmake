@@ -4,6 +4,7 @@
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
 #   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
 #   src/engine/hits/compile.mjs schemas/hits.json        → engine/hits/hit_rules_data.h
+#   src/designer/compile.mjs  schemas/document.json      → designer/*_data.h, docs/reference/document.md
 # Generated headers are declared as outputs: ninja then rebuilds what includes them in the same build that writes them anew.
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
@@ -74,8 +75,16 @@ add_custom_command(
     COMMENT "Compiling the rules about hits"
     VERBATIM)
 
+set(designer_headers ${generated}/designer/document_data.h ${generated}/designer/schema_data.h)
+add_custom_command(
+    OUTPUT ${designer_headers} ${generated}/docs/reference/document.md
+    COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/designer/compile.mjs ${CMAKE_SOURCE_DIR}/schemas/document.json ${generated}
+    DEPENDS src/designer/compile.mjs schemas/document.json
+    COMMENT "Compiling the form of documents"
+    VERBATIM)
+
 set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h
-    ${generated}/engine/hits/hit_rules_data.h)
+    ${generated}/engine/hits/hit_rules_data.h ${designer_headers})
 add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed reference pages are generated from the declarations; a test compares them.

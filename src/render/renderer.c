@@ -299,10 +299,20 @@ struct request_members {
     const char *format;
     const char *content;
     const char *base_url;
-    const char *images_json; /* an object; NULL: none */
     const char *subject;
-    const char *replacements_json; /* an array; NULL: none */
+    const char *images_json;       /* an object */
+    const char *replacements_json; /* an array */
+    const char *edits_json;        /* an array */
+    const char *document_json;     /* objects from here on */
+    const char *look_json;
+    const char *brand_json;
 };
+
+static void write_json_if(struct json_writer *json, const char *name, const char *text)
+{
+    if (text != NULL)
+        json_member_raw(json, name, text);
+}
 
 /* Writes the request line. The id must be first: the process needs it to reply to lines that it cannot parse. */
 static bool write_request(struct buf *line, int64_t id, const struct request_members *request, struct error *err)
@@ -315,11 +325,13 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     json_member_text_if(&json, "format", request->format);
     json_member_text_if(&json, "content", request->content);
     json_member_text_if(&json, "baseUrl", request->base_url);
-    if (request->images_json != NULL)
-        json_member_raw(&json, "images", request->images_json);
     json_member_text_if(&json, "subject", request->subject);
-    if (request->replacements_json != NULL)
-        json_member_raw(&json, "replacements", request->replacements_json);
+    write_json_if(&json, "images", request->images_json);
+    write_json_if(&json, "replacements", request->replacements_json);
+    write_json_if(&json, "edits", request->edits_json);
+    write_json_if(&json, "document", request->document_json);
+    write_json_if(&json, "look", request->look_json);
+    write_json_if(&json, "brand", request->brand_json);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -357,6 +369,29 @@ bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const
 {
     const struct request_members members = {
         .op = "replaceText", .content = html, .subject = subject, .replacements_json = replacements_json
+    };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_outline(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+                      struct error *err)
+{
+    const struct request_members members = { .op = "outline", .content = html };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_splice(struct renderer *renderer, struct arena *arena, const char *html, const char *edits_json,
+                     const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = { .op = "spliceHtml", .content = html, .edits_json = edits_json };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_draw_document(struct renderer *renderer, struct arena *arena, const char *document_json, const char *look_json,
+                            const char *brand_json, const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "drawDocument", .document_json = document_json, .look_json = look_json, .brand_json = brand_json
     };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }

@@ -67,6 +67,23 @@ MUST_CHECK bool renderer_replace_text(struct renderer *renderer, struct arena *a
                                       const char *replacements_json, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 5, 6, 7);
 
+/* The texts, links and images of prepared HTML with their ids and places (src/render/sidecar/README.md). Errors: as
+ * renderer_prepare. */
+MUST_CHECK bool renderer_outline(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+                                 struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Gives places of an outline new texts or addresses, all or none. `edits_json` is an array of objects with id, with and drop, the
+ * merge tags that may go. Errors: as renderer_prepare; INVALID_REQUEST names the edit: edits.0.with. */
+MUST_CHECK bool renderer_splice(struct renderer *renderer, struct arena *arena, const char *html, const char *edits_json,
+                                const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
+
+/* Draws a document (src/designer/document.h) with a look (src/designer/theme.h), and prepares the HTML as renderer_prepare does.
+ * The result has `blocks` besides: an object for each block with its id and the place of its part in the HTML (begin and end, in
+ * bytes). `brand_json` is an object that may have locale and timeZone. Errors: as renderer_prepare. */
+MUST_CHECK bool renderer_draw_document(struct renderer *renderer, struct arena *arena, const char *document_json,
+                                       const char *look_json, const char *brand_json, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 4, 5, 6, 7);
+
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);

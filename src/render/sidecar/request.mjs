@@ -9,7 +9,10 @@ const MEMBERS = {
   ping: new Set(['id', 'op']),
   prepare: new Set(['id', 'op', 'format', 'content', 'baseUrl']),
   replaceImages: new Set(['id', 'op', 'content', 'images']),
+  drawDocument: new Set(['id', 'op', 'document', 'look', 'brand']),
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
+  outline: new Set(['id', 'op', 'content']),
+  spliceHtml: new Set(['id', 'op', 'content', 'edits']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -46,17 +49,50 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages", "replaceText" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
   if (message.op === 'ping') return { op: 'ping' };
+  if (message.op === 'drawDocument') return checkDrawDocument(message);
   if (message.op === 'replaceText') return checkReplaceText(message);
+  if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
+  if (message.op === 'spliceHtml') return checkSpliceHtml(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
-function checkReplaceText({ content, subject = null, replacements }) {
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** The service has checked the document, and it made the look. */
+function checkDrawDocument({ document, look, brand }) {
+  const isWhole = isObject(document) && Array.isArray(document.blocks) && isObject(look) && isObject(brand);
+  if (!isWhole) throw invalidRequest(null, 'A document, a look and a brand must be objects.');
+  return { op: 'drawDocument', content: JSON.stringify({ document, look, brand }) };
+}
+
+function checkFinished(content) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
+  return content;
+}
+
+function checkSpliceHtml({ content, edits }) {
+  const isList = Array.isArray(edits) && edits.length > 0 && edits.length <= LIMITS.replacements;
+  if (!isList) throw invalidRequest('edits', `The edits must be a list of 1 to ${LIMITS.replacements}.`);
+  return { op: 'spliceHtml', content: checkFinished(content), edits: edits.map(checkEdit) };
+}
+
+function checkEdit(edit, index) {
+  const { id, with: text, drop = [] } = edit ?? {};
+  if (typeof id !== 'string') throw invalidRequest(`edits.${index}.id`, 'The id must be a string.');
+  const isText = typeof text === 'string' && text.length <= LIMITS.withChars;
+  if (!isText) throw invalidRequest(`edits.${index}.with`, `The text with must have at most ${LIMITS.withChars} characters.`);
+  const isList = Array.isArray(drop) && drop.length <= LIMITS.replacements && drop.every((tag) => typeof tag === 'string');
+  if (!isList) throw invalidRequest(`edits.${index}.drop`, 'The member drop must be a list of merge tags.');
+  return { id, with: text, drop };
+}
+
+function checkReplaceText({ content, subject = null, replacements }) {
+  checkFinished(content);
   if (subject !== null && typeof subject !== 'string') throw invalidRequest(null, 'The subject must be a string or null.');
   const isList = Array.isArray(replacements) && replacements.length > 0 && replacements.length <= LIMITS.replacements;
   if (!isList) throw invalidRequest('replacements', `The replacements must be a list of 1 to ${LIMITS.replacements}.`);
@@ -73,8 +109,8 @@ function checkReplacement(replacement, index) {
 }
 
 function checkReplaceImages({ content, images }) {
-  if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
-  const isMap = images !== null && typeof images === 'object' && !Array.isArray(images)
+  checkFinished(content);
+  const isMap = isObject(images)
     && Object.values(images).every((image) => image === null || typeof image === 'string');
   if (!isMap) throw invalidRequest(null, 'The images must be an object that maps each address to a new address or null.');
   return { op: 'replaceImages', content, images };

@@ -1,4 +1,4 @@
-// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to replace images or text, and answers
+// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document, and answers
 // { result }, { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
 // crash the main thread, which handles the protocol.
 
@@ -6,6 +6,7 @@ import { parentPort } from 'node:worker_threads';
 
 import { RequestError } from './errors.mjs';
 import { prepareHtml } from './html/prepare.mjs';
+import { outline, spliceHtml } from './html/outline.mjs';
 import { replaceImages } from './html/asset_addresses.mjs';
 import { replaceText } from './html/replace_text.mjs';
 
@@ -17,7 +18,14 @@ async function prepare({ format, content, baseUrl }) {
   return prepareHtml({ content: html, baseUrl, warnings });
 }
 
-const OPERATIONS = { prepare, replaceImages, replaceText };
+/** The drawing of documents is large, too. */
+async function drawDocument({ content }) {
+  const { drawDocument: draw } = await import('./document/draw.mjs');
+  const { document, look, brand } = JSON.parse(content);
+  return draw(document, look, brand);
+}
+
+const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml };
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "designer/instruction.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -469,6 +470,54 @@ static void test_the_real_process(void **state)
     renderer_free(renderer);
 }
 
+/* Edits by the ids of an outline: all or none. */
+static void test_outline_and_splice(void **state)
+{
+    struct bench *bench = *state;
+    struct renderer *renderer = renderer_new(
+        &(struct renderer_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
+    struct error err = { .code = ERR_NONE };
+    const json_t *result = NULL;
+    const char *html = json_get_text(prepare_well(bench, renderer, "<p>Hi <a href=\"https://a.example/\">you</a></p>"), "html");
+    assert_true(renderer_outline(renderer, bench->arena, html, &result, &err));
+    assert_int_equal(json_array_size(json_object_get(result, "texts")), 1);
+    assert_string_equal(json_get_text(json_array_get(json_object_get(result, "links"), 0), "id"), "l1");
+    assert_true(renderer_splice(renderer, bench->arena, html,
+                                "[{\"id\":\"t1\",\"with\":\"Hi all\"},{\"id\":\"l1\",\"with\":\"https://b.example/\"}]", &result,
+                                &err));
+    assert_non_null(strstr(json_get_text(result, "html"), "<p>Hi <a href=\"https://b.example/\">all</a></p>"));
+    assert_false(renderer_splice(renderer, bench->arena, html,
+                                 "[{\"id\":\"t1\",\"with\":\"Ho\"},{\"id\":\"l1\",\"with\":\"javascript:x\"}]", &result, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, "edits.1.with");
+    renderer_free(renderer);
+}
+
+/* An instruction about an outline gives edits that the renderer takes. */
+static void test_instruction_for_prepared_html(void **state)
+{
+    struct bench *bench = *state;
+    struct renderer *renderer = renderer_new(
+        &(struct renderer_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
+    struct error err = { .code = ERR_NONE };
+    const json_t *result = NULL;
+    const char *html =
+        json_get_text(prepare_well(bench, renderer,
+                                   "<p>Hi {{ a | default: \"x & y\" }}</p><a href=\"https://a.example/\" class=\"button\">Buy</a>"),
+                      "html");
+    assert_true(renderer_outline(renderer, bench->arena, html, &result, &err));
+    const struct instruction *instruction =
+        instruction_read_outline(bench->arena, result,
+                                 "Replace '{{ a | default: \"x & y\" }}' with 'all', set the button text to \"Order\" and set the "
+                                 "button link to https://b.example/");
+    assert_non_null(instruction->operations);
+    if (!renderer_splice(renderer, bench->arena, html, json_compact(bench->arena, instruction->operations), &result, &err))
+        fail_msg("%s: %s", err.param, err.message);
+    assert_non_null(strstr(json_get_text(result, "html"), "<p>Hi all</p><a href=\"https://b.example/\""));
+    assert_non_null(strstr(json_get_text(result, "html"), ">Order</a>"));
+    renderer_free(renderer);
+}
+
 /* the other formats, in the confinement that the process lives in: no network, no files, another user. */
 static void test_the_other_formats(void **state)
 {
@@ -515,6 +564,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files_that_nobody_cannot_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_real_process, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_outline_and_splice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_instruction_for_prepared_html, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_other_formats, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,8 @@ const CLUSTER_UNITS = 16;
 const INLINE = new Set(['a', 'abbr', 'acronym', 'b', 'bdi', 'bdo', 'big', 'cite', 'code', 'del', 'dfn', 'em', 'font', 'i', 'ins', 'kbd',
   'mark', 'nobr', 'q', 's', 'samp', 'small', 'span', 'strike', 'strong', 'sub', 'sup', 'time', 'tt', 'u', 'var']);
 const ATTRIBUTES = [['href', 'link'], ['alt', 'alt']];
+/** With the addresses of images, for outlines. */
+export const ATTRIBUTES_AND_SOURCES = [...ATTRIBUTES, ['src', 'source']];
 const WITHOUT_EFFECT = new Set(['wbr', 'basefont']);
 const OTHER_DISPLAY = /(?:^|;)\s*display\s*:\s*(?!inline|contents)/i;
 
@@ -200,9 +202,9 @@ export function expressionsOf(source) {
  * @returns {{reader: ReaderText, expressions: object[], markup: number, unsubscribeLinks: boolean[]}} `markup` counts tags
  *   and comments; `unsubscribeLinks` says of each such link whether it shows something
  */
-export function readDocument(html, reader = new ReaderText()) {
+export function readDocument(html, { reader = new ReaderText(), attributes = ATTRIBUTES } = {}) {
   const expressions = expressionsOf(html);
-  const scanner = new Scanner(html, 0, html.length, expressions, reader, true);
+  const scanner = new Scanner(html, 0, html.length, expressions, reader, true, attributes);
   scanner.run();
   return { reader, expressions, markup: scanner.markup, unsubscribeLinks: scanner.unsubscribeLinks };
 }
@@ -224,8 +226,8 @@ class Scanner {
   /** Attributes with text, which become segments after the text: {place, start, end}. */
   #attributeTexts = [];
 
-  constructor(source, start, end, expressions, reader, isEditable) {
-    Object.assign(this, { source, start, end, expressions, reader, isEditable });
+  constructor(source, start, end, expressions, reader, isEditable, attributes) {
+    Object.assign(this, { source, start, end, expressions, reader, isEditable, attributes });
     this.#at = start;
     this.tokenizer = new Tokenizer({ sourceCodeLocationInfo: true }, this);
   }
@@ -275,7 +277,7 @@ class Scanner {
     if (!CONDITION.test(token.data) || !this.source.startsWith('<!--', start)) return;
     const condition = this.source.slice(start, end).indexOf(']>');
     if (condition < 0) return;
-    new Scanner(this.source, start + condition + ']>'.length, end - '-->'.length, this.expressions, this.reader, false).run();
+    new Scanner(this.source, start + condition + ']>'.length, end - '-->'.length, this.expressions, this.reader, false, this.attributes).run();
   }
 
   onDoctype(token) {
@@ -387,7 +389,7 @@ class Scanner {
 
   /** Notes address and alternative text. */
   #attributes(token) {
-    for (const [name, place] of ATTRIBUTES) {
+    for (const [name, place] of this.attributes) {
       const location = token.location.attrs?.[name];
       if (location === undefined) continue;
       const [start, end] = this.#place(location);

@@ -41,17 +41,27 @@ export function replaceText({ content, subject, replacements }) {
   const before = { ...document, html: content, subject: readSubject(subject) };
   const asked = replacements.map((replacement, index) => readReplacement(replacement, index));
   const matches = asked.flatMap((replacement) => matchesOf(replacement, before));
-  refuseOverlaps(matches);
-  checkSize(content, matches);
+  const { html, edits } = applyMatches(before, matches, 'replacements');
+  return describe(html, checkSubject(subject, edits.subject), asked, matches);
+}
 
+/**
+ * Applies matches to a document that was read: {replacement: {index, param, find, text}, of: {name, reader, source}, start, end, segment}.
+ * @param {{html: string, subject: ReaderText}} before what readDocument gives, with `html` and `subject`
+ * @param {string} param the member of the request that has the edits, for errors
+ * @returns {{html: string, edits: {html: object[], subject: object[]}}}
+ */
+export function applyMatches(before, matches, param) {
+  refuseOverlaps(matches, param);
+  checkSize(before.html, matches, param);
   const edits = { html: [], subject: [] };
   for (const match of matches) edits[match.of.name].push(...editsOf(match));
-  const html = apply(content, edits.html);
+  const html = apply(before.html, edits.html);
   const after = readDocument(html);
-  checkLinks(matches, edits.html, content);
-  checkExpressions(before, edits.html, after);
-  checkUnsubscribe(before, after);
-  return describe(html, checkSubject(subject, edits.subject), asked, matches);
+  checkLinks(matches, edits.html, before.html);
+  checkExpressions(before, edits.html, after, param);
+  checkUnsubscribe(before, after, param);
+  return { html, edits };
 }
 
 function describe(html, subject, asked, matches) {
@@ -64,9 +74,9 @@ function describe(html, subject, asked, matches) {
   return { html, subject, text, title, previewText, links, report: { ...report, htmlBytes: Buffer.byteLength(html) }, replaced };
 }
 
-function checkSize(content, matches) {
+function checkSize(content, matches, param) {
   const added = matches.reduce((sum, { replacement }) => sum + replacement.text.length, 0);
-  if (content.length + added > LIMITS.htmlChars) throw invalidRequest('replacements', 'The design would become too large.');
+  if (content.length + added > LIMITS.htmlChars) throw invalidRequest(param, 'The design would become too large.');
 }
 
 function countPlaces(matches) {
@@ -85,15 +95,20 @@ function readSubject(subject) {
   return reader;
 }
 
+/** A new text without characters that no text has. @throws when a merge tag of it is not complete */
+export function readNewText(text, param) {
+  const written = text.toWellFormed().replace(/\r\n?/g, '\n').replace(CONTROL, '');
+  const rest = [...templatesIn(written)].reduceRight((left, { start, end }) => `${left.slice(0, start)} ${left.slice(end)}`, written);
+  if (DELIMITER.test(rest)) throw invalidRequest(`${param}.with`, 'The text with has a merge tag that is not complete: {{ … }} or {% … %}.');
+  return written;
+}
+
 function readReplacement({ find, with: text, all }, index) {
   const param = `replacements.${index}`;
   const folded = foldText(find.toWellFormed());
-  const written = text.toWellFormed().replace(/\r\n?/g, '\n').replace(CONTROL, '');
   if (folded.trim() === '') throw invalidRequest(`${param}.find`, 'The text find must have a character that a reader sees.');
   if (find === text) throw invalidRequest(`${param}.with`, 'The texts find and with are the same.');
-  const rest = [...templatesIn(written)].reduceRight((left, { start, end }) => `${left.slice(0, start)} ${left.slice(end)}`, written);
-  if (DELIMITER.test(rest)) throw invalidRequest(`${param}.with`, 'The text with has a merge tag that is not complete: {{ … }} or {% … %}.');
-  return { index, param, find: folded, text: written, all, outlook: 0 };
+  return { index, param, find: folded, text: readNewText(text, param), all, outlook: 0 };
 }
 
 /* ---- Finding ---- */
@@ -173,13 +188,13 @@ function excerpt({ of, start, end, segment }) {
 
 const clip = (text, chars) => (text.length > chars ? `${text.slice(0, chars - 1)}…` : text);
 
-function refuseOverlaps(matches) {
+function refuseOverlaps(matches, param) {
   const sorted = matches.toSorted((a, b) => a.of.name.localeCompare(b.of.name) || a.start - b.start);
   sorted.forEach((match, i) => {
     const previous = sorted[i - 1];
     if (previous === undefined || previous.of.name !== match.of.name || previous.end <= match.start) return;
     const [first, second] = [previous, match].map(({ replacement }) => replacement.index).sort((a, b) => a - b);
-    throw invalidRequest(`replacements.${second}.find`, `This text and that of replacements.${first} overlap at “${quote(excerpt(match))}”. Join them.`);
+    throw invalidRequest(`${param}.${second}.find`, `This text and that of ${param}.${first} overlap at “${quote(excerpt(match))}”. Join them.`);
   });
 }
 
@@ -239,6 +254,7 @@ function writtenFor({ segment, replacement }, text) {
       if (text.includes('\n')) throw invalidRequest(`${replacement.param}.with`, 'A subject cannot have a line break.');
       return text.replaceAll('\t', ' ');
     case 'link':
+    case 'source':
       if (/\s/.test(withoutExpressions(text))) throw invalidRequest(`${replacement.param}.with`, 'An address cannot have white space.');
       return escapeAttribute(text);
     case 'alt':
@@ -277,18 +293,19 @@ function apply(source, edits) {
 
 /** Every changed address has an allowed scheme. */
 function checkLinks(matches, edits, source) {
-  for (const { segment, replacement } of new Map(matches.filter(({ segment: { place } }) => place === 'link')
+  for (const { segment, replacement } of new Map(matches.filter(({ segment: { place } }) => place === 'link' || place === 'source')
     .map((match) => [match.segment, match])).values()) {
     const [{ start, end }] = segment.runs;
     const own = edits.slice(lastAtOrBefore(edits, start - 1, (edit) => edit.start) + 1, lastAtOrBefore(edits, end, (edit) => edit.start) + 1);
     const written = apply(source.slice(start, end), own.map((edit) => ({ ...edit, start: edit.start - start, end: edit.end - start })));
-    if (!isAllowedAddress(written)) {
-      throw invalidRequest(`${replacement.param}.with`, 'The address of a link would not be allowed. It needs http:, https:, mailto:, tel:, sms: or webcal:.');
+    if (!isAllowedAddress(written, segment.place === 'source' ? 'image' : 'link')) {
+      throw invalidRequest(`${replacement.param}.with`, segment.place === 'source' ? 'The address of an image needs http: or https:.'
+        : 'The address of a link would not be allowed. It needs http:, https:, mailto:, tel:, sms: or webcal:.');
     }
   }
 }
 
-function isAllowedAddress(written) {
+function isAllowedAddress(written, use) {
   const reader = new ReaderText();
   reader.begin('link');
   reader.addRun(written, 0, written.length, []);
@@ -297,12 +314,12 @@ function isAllowedAddress(written) {
   const fragments = new ProtectedFragments(written);
   const report = new Report();
   const masked = maskTemplates(address, fragments, report);
-  const isAbsolute = !/^[/\\]{2}/.test(masked) && cleanUrl(masked, 'link', { fragments, report, baseUrl: null }) !== null;
+  const isAbsolute = !/^[/\\]{2}/.test(masked) && cleanUrl(masked, use, { fragments, report, baseUrl: null }) !== null;
   return isAbsolute && report.toResult(0).warnings.length === 0;
 }
 
 /** The merge tags of the result are those of the design and of the new texts, and no others. */
-function checkExpressions(before, edits, after) {
+function checkExpressions(before, edits, after, param) {
   const values = (list) => list.filter(({ value }) => value !== null).map(({ value }) => value);
   const expected = [];
   let next = 0;
@@ -314,7 +331,7 @@ function checkExpressions(before, edits, after) {
   }
   expected.push(...expressions.slice(next));
   const isKept = before.markup === after.markup && values(expected).join('\n') === values(after.expressions).join('\n');
-  if (!isKept) throw invalidRequest('replacements', 'A new text and the text beside it would together become a merge tag or markup.');
+  if (!isKept) throw invalidRequest(param, 'A new text and the text beside it would together become a merge tag or markup.');
 }
 
 /** The expressions of a new text. It is plain text, so they are not decoded. */
@@ -322,11 +339,11 @@ function insertedExpressions(text) {
   return expressionsOf(text).map(({ start, end, value }) => ({ value: value && text.slice(start, end).replaceAll('\u00a0', ' ') }));
 }
 
-function checkUnsubscribe(before, after) {
+function checkUnsubscribe(before, after, param) {
   const count = ({ expressions }) => expressions.filter(({ value, kind }) => kind === KIND.output && UNSUBSCRIBE.test(value ?? '')).length;
   const isShown = before.unsubscribeLinks.every((shows, i) => !shows || after.unsubscribeLinks[i]);
   if (isShown && count(after) >= count(before)) return;
-  throw invalidRequest('replacements', 'The unsubscribe link must keep its address and a text.');
+  throw invalidRequest(param, 'The unsubscribe link must keep its address and a text.');
 }
 
 function checkSubject(subject, edits) {

@@ -1,0 +1,94 @@
+// Draws a document (schemas/document.json) as MJML, and prepares the HTML as that of an import. A block is drawn from itself, the
+// look of the email and its language alone, so a change of one block leaves the bytes of the others as they are.
+//
+//   document + look ─► MJML with marks around the blocks ─► HTML ─► prepared HTML, marks taken out ─► places of the blocks
+
+import { prepareHtml } from '../html/prepare.mjs';
+import { renderMjml } from '../mjml/mjml.mjs';
+import * as closing from './blocks/closing.mjs';
+import * as commerce from './blocks/commerce.mjs';
+import * as content from './blocks/content.mjs';
+import * as opening from './blocks/opening.mjs';
+import { attribute, plain } from './inline.mjs';
+import { Parts } from './parts.mjs';
+import { styleSheet } from './style.mjs';
+
+const BLOCKS = { ...opening, ...content, ...commerce, ...closing };
+const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** Marks are comments of the template language, which pass the pipeline unchanged. */
+const markOf = (id, end) => `{% comment %}block ${id} ${end}{% endcomment %}`;
+const MARKS = /\{% comment %\}block (\w+) (begin|end)\{% endcomment %\}/g;
+
+const COMMENT_TAGS = new Set(['comment', 'endcomment']);
+
+const raw = (text) => `<mj-raw>${text}</mj-raw>`;
+
+function drawBlock(block, look, locale) {
+  const library = BLOCKS[block.type];
+  const usual = typeof library.align === 'string' ? library.align : library.align[block.variant];
+  const drawn = library[block.variant](new Parts(look, block, usual, locale), block);
+  return block.showIf === undefined ? drawn : raw(`{% if ${block.showIf} %}`) + drawn + raw('{% endif %}');
+}
+
+function localeOf({ lang, dir }, brand) {
+  const language = lang ?? brand.locale ?? 'en';
+  const direction = dir ?? (RIGHT_TO_LEFT.has(language.split('-')[0].toLowerCase()) ? 'rtl' : 'ltr');
+  return { lang: language, dir: direction, timeZone: brand.timeZone ?? 'UTC' };
+}
+
+function headOf(document, look, { blocks }) {
+  const tones = [...new Set(blocks.map(({ tone = 'plain' }) => tone))].sort();
+  const preview = document.previewText === undefined ? '' : `<mj-preview>${plain(document.previewText)}</mj-preview>`;
+  return [
+    '<mj-head>',
+    `<mj-title>${plain(document.subjectLine ?? document.title)}</mj-title>${preview}`,
+    raw('<meta name="color-scheme" content="light dark" /><meta name="supported-color-schemes" content="light dark" />'),
+    `<mj-attributes><mj-all font-family="${attribute(look.bodyFont)}" /></mj-attributes>`,
+    `<mj-style>\n${styleSheet(look, tones)}\n</mj-style>`,
+    '</mj-head>',
+  ].join('');
+}
+
+/** The MJML of a document; with `marks` around its blocks. */
+export function documentMjml(document, look, brand) {
+  const locale = localeOf(document, brand);
+  const blocks = document.blocks.map((block) => raw(markOf(block.id, 'begin')) + drawBlock(block, look, locale) + raw(markOf(block.id, 'end')));
+  return `<mjml lang="${attribute(locale.lang)}" dir="${locale.dir}">${headOf(document, look, document)}`
+    + `<mj-body width="${look.width}px" background-color="${look.light.page}" css-class="page">${blocks.join('')}</mj-body></mjml>`;
+}
+
+/**
+ * @returns the result of a preparation, with `blocks`: [{id, begin, end}], the places of the blocks in `html` in bytes
+ * @throws {import('../errors.mjs').RequestError}
+ */
+export async function drawDocument(document, look, brand) {
+  const { html: source, warnings } = await renderMjml(documentMjml(document, look, brand));
+  const prepared = prepareHtml({ content: source, warnings });
+  const { text: html, places } = takeMarks(prepared.html);
+  return {
+    ...prepared, html, blocks: places,
+    text: takeMarks(prepared.text).text,
+    tags: prepared.tags.filter((tag) => !COMMENT_TAGS.has(tag)),
+    report: { ...prepared.report, htmlBytes: Buffer.byteLength(html) },
+  };
+}
+
+/** Takes the marks out of a text: {text, places: [{id, begin, end}]}, in bytes of UTF-8. */
+export function takeMarks(marked) {
+  const begins = new Map();
+  const places = [];
+  let taken = 0;
+  let bytes = 0;
+  const parts = [];
+  for (const { 0: mark, 1: id, 2: end, index } of marked.matchAll(MARKS)) {
+    const part = marked.slice(taken, index);
+    parts.push(part);
+    bytes += Buffer.byteLength(part);
+    taken = index + mark.length;
+    if (end === 'begin') begins.set(id, bytes);
+    else places.push({ id, begin: begins.get(id), end: bytes });
+  }
+  parts.push(marked.slice(taken));
+  return { text: parts.join(''), places };
+}

@@ -1,0 +1,33 @@
+// The style sheet of drawn documents: what cannot be inline, namely phones and dark mode.
+
+const tone = (name, colours) => [
+  `.t-${name}, .t-${name} > table { background-color: ${colours.ground} !important; }`,
+  `.t-${name} .ink div, .t-${name} .ink td, .t-${name} .ink th { color: ${colours.ink} !important; }`,
+  `.t-${name} .muted div, .t-${name} .muted td, .t-${name} .ink .quiet { color: ${colours.muted} !important; }`,
+  `.t-${name} .link { color: ${colours.link} !important; }`,
+  `.t-${name} .ink .mark { color: ${colours.link} !important; }`,
+  `.t-${name} .ink .name { color: ${colours.ink} !important; }`,
+  `.t-${name} .ink .badge { background-color: ${colours.button} !important; color: ${colours.onButton} !important; }`,
+  `.t-${name} .button td, .t-${name} .button a { background: ${colours.button} !important; color: ${colours.onButton} !important; }`,
+  `.t-${name} .outline td, .t-${name} .outline a { background: ${colours.ground} !important; color: ${colours.link} !important; border-color: ${colours.button} !important; }`,
+  `.t-${name} .card > table > tbody > tr > td > table, .t-${name} .ink .panel { background-color: ${colours.card} !important; }`,
+  `.t-${name} .rule p, .t-${name} .edge { border-color: ${colours.line} !important; }`,
+];
+
+/** @param {string[]} tones the tones of the document's blocks */
+export function styleSheet(look, tones) {
+  const { dark, type } = look;
+  return [
+    'h1, h2, h3, p { margin: 0; font-size: inherit; line-height: inherit; font-weight: inherit; }',
+    'p + p { margin-top: 14px; }',
+    'h1 { letter-spacing: -0.5px; }',
+    '@media (max-width: 479px) {',
+    `  .big div { font-size: ${Math.round(type.h1 * 0.8)}px !important; }`,
+    '  .gutter > table > tbody > tr > td { padding-left: 20px !important; padding-right: 20px !important; }',
+    '}',
+    '@media (prefers-color-scheme: dark) {',
+    `  body, .page, .page > div { background-color: ${dark.page} !important; }`,
+    ...tones.flatMap((name) => tone(name, dark.tones[name])).map((line) => `  ${line}`),
+    '}',
+  ].join('\n');
+}

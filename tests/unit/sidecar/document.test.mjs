@@ -1,0 +1,177 @@
+// Drawing documents: every variant of every block is drawn from itself alone, merge tags and markup of callers stay what they are.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+
+import { drawDocument } from '../../../src/render/sidecar/document/draw.mjs';
+import { inline } from '../../../src/render/sidecar/document/inline.mjs';
+import { findHazards } from './hazards.mjs';
+
+const declared = JSON.parse(readFileSync(new URL('../../../schemas/document.json', import.meta.url), 'utf8'));
+const TONES = declared.block.tone.values;
+const BRAND = { locale: 'en', timeZone: 'Europe/Berlin' };
+
+const tone = (ground, ink) => ({ ground, ink, muted: ink, link: ink, button: ink, onButton: ground, card: ground, line: ink });
+const tones = (ground, ink) => ({ page: ground, tones: Object.fromEntries(TONES.map((name) => [name, tone(ground, ink)])) });
+const LOOK = {
+  width: 600, headingFont: 'Georgia, serif', headingWeight: 700, bodyFont: 'Arial, sans-serif',
+  type: { h1: 40, h2: 25, h3: 19, lead: 18, body: 16, small: 14 }, space: { gutter: 40, block: 20 }, radius: 6, buttonStyle: 'solid',
+  light: tones('#ffffff', '#111111'), dark: tones('#111111', '#eeeeee'),
+};
+
+// ---- Samples of every member, made from the declaration ----
+
+const SAMPLES = {
+  inline: (name) => `The **${name}** of {{ contact.firstName | default: "you" }}`,
+  plain: (name) => `${name} & <more>`,
+  name: (name) => `${name} words`,
+  link: () => 'https://example.com/?a=1&b=2',
+  source: () => 'https://example.com/a.png',
+  moment: () => '2026-05-09T10:00',
+  html: () => '<p>own <b>part</b></p>',
+  condition: () => "contact.plan == 'pro'",
+};
+
+function sampleOf(name, declaration) {
+  const field = { ...declared.shared[declaration.shared], ...declaration };
+  if (name === 'timeZone') return 'Europe/Berlin';
+  if (field.kind === 'enum') return field.values.at(-1);
+  if (field.kind === 'group') return sampleFields(field.fields);
+  if (field.kind === 'list') return [1, 2, 3].map(() => sampleOf(name, field.items));
+  return SAMPLES[field.kind](name);
+}
+
+const sampleFields = (fields, isFull = true) => Object.fromEntries(Object.entries(fields)
+  .filter(([name, field]) => name !== 'each' && (isFull || field.required)).map(([name, field]) => [name, sampleOf(name, field)]));
+
+function* everyBlock() {
+  for (const [type, { variants, fields }] of Object.entries(declared.blocks)) {
+    for (const variant of variants) for (const isFull of [true, false]) yield { type, variant, ...sampleFields(fields, isFull) };
+  }
+}
+
+const documentOf = (blocks, more = {}) => ({ title: 'Sample', ...more, blocks: blocks.map((block, i) => ({ id: `b${i + 1}`, ...block })) });
+const draw = (blocks, more) => drawDocument(documentOf(blocks, more), LOOK, BRAND);
+const partOf = ({ html, blocks }, id) => {
+  const { begin, end } = blocks.find((block) => block.id === id);
+  return Buffer.from(html).subarray(begin, end).toString();
+};
+
+/** mulberry32: small, and the same everywhere. */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe('documents', () => {
+  test('every variant is drawn without a loss or a warning, in every tone', async () => {
+    for (const block of everyBlock()) {
+      const places = [{ type: 'text', variant: 'plain', body: 'First.' }, { ...block, tone: TONES[block.variant.length % TONES.length] }];
+      const drawn = await draw(places);
+      assert.deepEqual(drawn.report.warnings, [], `${block.type} ${block.variant}`);
+      assert.deepEqual(drawn.report.removed, [], `${block.type} ${block.variant}`);
+      assert.deepEqual(drawn.blocks.map(({ id }) => id), ['b1', 'b2']);
+      assert.equal(drawn.html.includes('{% comment'), false);
+      assert.deepEqual(findHazards(drawn.html), []);
+    }
+  });
+
+  test('a change of one block leaves the bytes of the others', async () => {
+    const blocks = [...everyBlock()].filter((_, i) => i % 2 === 0);
+    const before = await draw(blocks.slice(0, 40));
+    const changed = blocks.slice(0, 40).map((block, i) => (i === 7 ? { type: 'divider', variant: 'dots', tone: 'dark' } : block));
+    const after = await draw(changed);
+    for (const { id } of before.blocks) {
+      if (id !== 'b8') assert.equal(partOf(after, id), partOf(before, id), id);
+    }
+    assert.notEqual(partOf(after, 'b8'), partOf(before, 'b8'));
+  });
+
+  test('random operations leave the HTML of the blocks that they do not name', async () => {
+    const random = randomFrom(14);
+    const below = (bound) => Math.floor(random() * bound);
+    const all = [...everyBlock()];
+    const numbered = Array.from({ length: 12 }, (_, i) => ({ id: `b${i + 1}`, tone: TONES[below(TONES.length)], ...all[below(all.length)] }));
+    let before = await drawDocument({ title: 'Sample', blocks: numbered }, LOOK, BRAND);
+    let blocks = numbered;
+    for (let round = 0; round < 12; round++) {
+      const at = below(blocks.length);
+      const fresh = { id: `n${round}`, ...all[below(all.length)] };
+      const others = blocks.filter((_, i) => i !== at);
+      const place = below(others.length + 1);
+      // A block is replaced, added, removed, or moved.
+      blocks = [
+        () => blocks.with(at, { ...fresh, id: blocks[at].id }),
+        () => blocks.toSpliced(place, 0, fresh),
+        () => others,
+        () => others.toSpliced(place, 0, blocks[at]),
+      ][round % 4]();
+      const after = await drawDocument({ title: 'Sample', blocks }, LOOK, BRAND);
+      const named = round % 4 === 0 ? blocks[at].id : null;
+      const old = new Set(before.blocks.map(({ id }) => id));
+      for (const { id } of after.blocks) {
+        if (id !== named && old.has(id)) assert.equal(partOf(after, id), partOf(before, id), `${id} in round ${round}`);
+      }
+      before = after;
+    }
+  });
+
+  test('text of a caller is text', async () => {
+    const hostile = '<img src=x onerror=alert(1)></h1><script>x</script> {{ contact.firstName }} & "quoted"';
+    const { html, text } = await draw([{ type: 'hero', variant: 'centered', heading: hostile, text: hostile }]);
+    assert.equal(html.includes('<script'), false);
+    assert.equal(html.includes('<img'), false);
+    assert.equal(html.split('{{ contact.firstName }}').length, 3);
+    assert.ok(text.includes('<img src=x onerror=alert(1)></h1><script>x</script> {{ contact.firstName }} & "quoted"'));
+  });
+
+  test('HTML of a caller cannot end the elements around it', async () => {
+    const { html, blocks } = await draw([
+      { type: 'html', variant: 'plain', source: '</div></td></tr></table><p>in' }, { type: 'text', variant: 'plain', body: 'after' }]);
+    assert.equal(blocks.length, 2);
+    assert.match(html, /<p[^>]*>in<\/p>/);
+  });
+
+  test('a condition surrounds its block in HTML and text', async () => {
+    const { html, text, tags } = await draw([{ type: 'text', variant: 'plain', body: 'For some.', showIf: "contact.plan == 'pro'" }]);
+    for (const part of [html, text]) assert.match(part, /\{% if contact\.plan == 'pro' %\}[^]*For some\.[^]*\{% endif %\}/);
+    assert.deepEqual(tags, ["if contact.plan == 'pro'", 'endif']);
+  });
+
+  test('the items of a payload are repeated', async () => {
+    const { html } = await draw([{ type: 'products', variant: 'grid', each: 'payload.items', items: [{ name: '{{ item.name }}', price: '{{ item.price }}' }] }]);
+    assert.match(html, /\{% for item in payload\.items %\}[^]*\{\{ item\.name \}\}[^]*\{% endfor %\}/);
+  });
+
+  test('the language decides phrases, dates and direction', async () => {
+    const event = { type: 'event', variant: 'card', starts: '2026-05-09T18:00', ends: '2026-05-09T20:30', place: 'Halle' };
+    const footer = { type: 'footer', variant: 'centered' };
+    const german = await draw([event, footer], { lang: 'de' });
+    assert.match(german.text, /Wann\s+Samstag, 9\. Mai 2026\s+18:00–20:30/);
+    assert.match(german.text, /Abmelden/);
+    const arabic = await draw([event, footer], { lang: 'ar' });
+    assert.match(arabic.html, /<html[^>]*dir="rtl"/);
+    assert.match(arabic.html, /align="right"/);
+  });
+
+  test('inline Markdown', () => {
+    const style = 'color:#000000';
+    const link = (address, label) => `<a class="link" href="${address}" style="${style}">${label}</a>`;
+    for (const [source, html] of [
+      ['a **b** *c*', 'a <strong>b</strong> <em>c</em>'],
+      ['2 * 3 * 4', '2 * 3 * 4'],
+      ['snake_case*', 'snake_case*'],
+      ['[**go**](https://e.example/a_(b))', link('https://e.example/a_(b)', '<strong>go</strong>')],
+      ['[x](javascript:alert(1))', '[x](javascript:alert(1))'],
+      ['[x]({{ payload.href }})', link('{{ payload.href }}', 'x')],
+      ['{{ a | default: "**no**" }}', '{{ a | default: "**no**" }}'],
+      ['one\ntwo', 'one<br />two'],
+    ]) assert.equal(inline(source, style), html);
+  });
+});
