@@ -363,7 +363,10 @@ static void read_category(struct brief_reader *reader)
     const char *words =
         text_lower(reader->arena, reader->markdown != NULL && *text_trim(reader->arena, reader->prompt) == '\0' ? reader->markdown
                                                                                                                 : reader->prompt);
-    reader->facts->category = given != NULL ? given : words_category(words);
+    const char *first = words_category(arena_dup_bytes(reader->arena, words, sentence_size(words)));
+    /* "Children are welcome" at the end of an invitation makes no welcome email. */
+    const char *found = text_equal(first, "general") ? words_category(words) : first;
+    reader->facts->category = given != NULL ? given : found;
 }
 
 static void make_safe(struct brief_reader *reader)

@@ -211,14 +211,15 @@ static const char verbs[] =
     "use |please add |please keep |"
     "button |button: |cta |cta: |link: |knopf |bouton |botón |link |subject |subject: |write |create |make |draft |design |compose "
     "|generate |build |send |prepare |announce "
-    "|promote |invite |remind |tell |ask |thank |introduce |celebrate |"
+    "|promote |invite |remind |tell |ask |introduce |celebrate |thank our |thank the |thank all |give them |"
     "i need |i want |i'd like |we need |we want |we'd like |can you |could you |mention |include "
     "|highlight |use |add |keep |put |do not |don't |avoid |link to |sign |end with |"
     "start with |begin with |win back |bring back |reactivate |re-engage |show |explain |focus |emphasise |emphasize |write |the "
     "email |the newsletter "
     "|the mail |the tone |tone |it should |no emojis|short |"
     "schreib |schreibe |schreiben |erstelle |erstellen |entwirf |mach |mache |bitte schreibe |bitte erstelle |verfasse |gestalte "
-    "|lade |lad |kündige |erinnere |bedanke |bitte |erwähne |nutze |verwende |"
+    "|lade |lad |kündige |erinnere |bedanke |bitte um |bitte schreib|bitte erstell|bitte verfass|bitte kein|zeig |zeige |erwähne "
+    "|nutze |verwende |"
     "die mail |die e-mail |der newsletter soll|der ton |ich brauche |wir brauchen |informiere |bewirb |"
     "écris |écrivez |rédige |rédigez |crée |créez |prépare |préparez |annonce |annoncez |invite |invitez "
     "|rappelle |rappelez |mentionne |mentionnez |utilise |utilisez |"
@@ -275,7 +276,10 @@ size_t words_topic(const char *sentence)
 bool words_name_email(const char *text)
 {
     size_t size;
-    return find_phrase(text, "email|e-mail|mail|newsletter|message|rundbrief|courriel|correo|boletín|infolettre", &size) != NULL;
+    return find_phrase(text,
+                       "email|e-mail|mail|newsletter|message|rundbrief|courriel|correo|boletín|infolettre|geschäftsbrief|letter "
+                       "to|lettre aux|cart reminder|feedback request|webinar invite",
+                       &size) != NULL;
 }
 
 size_t words_topic_size(const char *text)

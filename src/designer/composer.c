@@ -251,6 +251,15 @@ static bool repeats_event(const struct composer *composer)
            utf8_length(facts->lead) < utf8_length(facts->topic) + 60;
 }
 
+/* "20% off all tools until May 31" says no more than the offer below the hero. */
+static bool repeats_offer(const struct composer *composer)
+{
+    const struct brief_facts *facts = composer->facts;
+    const char *value = facts->is_verbatim ? NULL : json_get_text(facts->offer, "value");
+    return value != NULL && facts->lead != NULL && strcasestr(facts->lead, value) != NULL &&
+           utf8_length(facts->lead) < utf8_length(value) + 45;
+}
+
 static void place_hero(struct composer *composer)
 {
     const struct brief_facts *facts = composer->facts;
@@ -260,7 +269,7 @@ static void place_hero(struct composer *composer)
     if (json_object_get(block, "heading") == NULL)
         return;
     set_text(composer->arena, block, "eyebrow", facts->eyebrow, 80);
-    if (!greets(composer) && !repeats_event(composer))
+    if (!greets(composer) && !repeats_event(composer) && !repeats_offer(composer))
         set_text(composer->arena, block, "text", facts->lead, 1000);
     if (facts->picture != NULL && json_array_size(facts->stories) < 2)
         json_object_set(block, "image", json_for_iteration(facts->picture));
@@ -284,18 +293,26 @@ static void set_greeting(struct composer *composer, json_t *block)
                             json_string(arena_printf(composer->arena, "%s\n\n%s", composer->phrases->greeting, body)));
 }
 
+static bool is_paragraph(const json_t *block)
+{
+    return text_equal(json_get_text(block, "type"), "text") && json_object_get(block, "heading") == NULL;
+}
+
 /* A text for a greeting when the body begins with none. */
 static void greet(struct composer *composer, json_t *body)
 {
     json_t *first = json_array_get(body, 0);
     const char *lead = composer->facts->lead;
-    if (lead != NULL) {
+    if (lead != NULL && is_paragraph(first)) {
+        json_object_set_new(first, "body",
+                            json_string(arena_printf(composer->arena, "%s\n\n%s", lead, json_get_text(first, "body"))));
+    } else if (lead != NULL) {
         json_t *block = new_block(composer, "text", NULL);
         set_text(composer->arena, block, "body", lead, 2000);
         json_array_insert(body, 0, block);
         first = block;
     }
-    if (text_equal(json_get_text(first, "type"), "text") && json_object_get(first, "heading") == NULL)
+    if (is_paragraph(first))
         set_greeting(composer, first);
 }
 
@@ -316,13 +333,26 @@ static json_t *body_of(struct composer *composer)
     return body;
 }
 
+/* One column with a heading alone is the heading of the next block. */
+static bool is_heading(const json_t *block)
+{
+    const json_t *items = json_object_get(block, "items");
+    return text_equal(json_get_text(block, "type"), "columns") && json_array_size(items) == 1 &&
+           json_object_size(json_array_get(items, 0)) == 1 && json_object_get(json_array_get(items, 0), "heading") != NULL;
+}
+
+/* A block with a heading before it has the ground of that heading. */
 static void place_body(struct composer *composer)
 {
+    bool follows_heading = false;
     json_t *body = body_of(composer);
     for (size_t i = 0; i < json_array_size(body); i++) {
         json_t *block = json_array_get(body, i);
         composer->has_button = composer->has_button || text_equal(json_get_text(block, "type"), "button");
         place(composer, block, json_get_text(block, "type"));
+        if (follows_heading || is_heading(block))
+            json_object_del(block, "tone");
+        follows_heading = is_heading(block);
     }
 }
 

@@ -48,7 +48,7 @@ static const struct recipes all[] = {
         "quote:plain products:rows event:line offer:plain/tint button:regular "
         "social:buttons footer:centered/tint" } },
     { "product-update",
-      { "header:stacked hero:minimal body text:plain list:boxed columns:rows steps:numbered stats:plain table:lined quote:plain "
+      { "header:stacked hero:split body text:plain list:boxed columns:rows steps:numbered stats:plain table:lined quote:plain "
         "products:rows stories:rows event:line offer:plain button:regular "
         "signature:line social:line footer:start",
         "header:centered hero:centered/tint! body text:plain list:spaced columns:cards steps:cards stats:cards table:striped "
@@ -88,7 +88,7 @@ static const struct recipes all[] = {
     { "feedback-request",
       { "header:centered hero:centered/tint! body text:plain list:boxed steps:numbered quote:card offer:coupon products:rows "
         "event:line stories:plain signature:plain social:labels footer:centered",
-        "header:stacked hero:minimal body text:plain list:plain steps:cards quote:plain offer:plain/tint products:grid event:card "
+        "header:stacked hero:split! body text:plain list:plain steps:cards quote:plain offer:plain/tint products:grid event:card "
         "stories:rows button:regular signature:line social:line footer:start",
         "header:stacked hero:banner! body text:lead list:spaced steps:line quote:portrait offer:banner/accent products:feature "
         "event:calendar stories:cards button:wide signature:plain "

@@ -5,6 +5,7 @@ import { attribute, inline, paragraphs, plain } from './inline.mjs';
 
 const BLOCK_TONE = 'plain';
 const CARD_PADDING = 24;
+const BAND_FACTOR = 2.6; // the space of a block with a ground of its own, in spaces of a block
 
 export class Parts {
   /**
@@ -41,7 +42,7 @@ export class Parts {
 
   /** Space above and below a block: more when it has a ground of its own. */
   get blockSpace() {
-    return this.tone === BLOCK_TONE ? this.look.space.block : this.look.space.block * 2;
+    return this.tone === BLOCK_TONE ? this.look.space.block : Math.round(this.look.space.block * BAND_FACTOR);
   }
 
   section(contents, { top = this.blockSpace, bottom = this.blockSpace, sides = this.gutter, classes = '' } = {}) {
@@ -49,15 +50,32 @@ export class Parts {
     return `<mj-section css-class="${css}"${this.#direction} background-color="${this.colours.ground}" padding="${top}px ${sides}px ${bottom}px">${contents}</mj-section>`;
   }
 
+  /** A section in the colours of buttons. Its text is drawn by `flipped`. */
+  band(contents, { top, bottom }) {
+    const { button } = this.colours;
+    return `<mj-section css-class="t-${this.tone} gutter flip"${this.#direction} background-color="${button}" padding="${top}px ${this.gutter}px ${bottom}px">`
+      + `<mj-column${this.#direction}>${contents}</mj-column></mj-section>`;
+  }
+
+  /** The same parts in the colours of text on buttons. */
+  get flipped() {
+    const { button, onButton } = this.colours;
+    const other = new Parts(this.look, { tone: this.tone, align: this.align }, this.align, this.locale);
+    other.colours = { ...this.colours, ground: button, card: button, ink: onButton, muted: onButton, link: onButton, button: onButton, onButton: button };
+    other.linkStyle = `color:${onButton};text-decoration:underline`;
+    return other;
+  }
+
   /** One column of the whole width. */
   single(contents, options) {
     return this.section(`<mj-column${this.#direction}>${contents}</mj-column>`, options);
   }
 
-  column(contents, { width, padding = '0', align = 'top', card = false } = {}) {
+  column(contents, { width, padding = '0', align = 'top', card = false, border } = {}) {
     const size = width === undefined ? '' : ` width="${width}%"`;
     const ground = card
-      ? ` css-class="card" inner-background-color="${this.colours.card}" inner-border-radius="${this.look.radius}px"` : '';
+      ? ` css-class="card${border === undefined ? '' : ' rim'}" inner-background-color="${this.colours.card}" inner-border-radius="${this.look.radius}px"`
+        + (border === undefined ? '' : ` inner-border="${border}"`) : '';
     return `<mj-column${size}${this.#direction} padding="${padding}" vertical-align="${align}"${ground}>${contents}</mj-column>`;
   }
 
@@ -88,13 +106,17 @@ export class Parts {
   }
 
   eyebrow(text, options = {}) {
-    return this.html(plain(text), { size: this.look.type.small, kind: 'muted', weight: 700, bottom: 10, height: 1.4, ...options });
+    const words = `<span class="mark" style="color:${this.colours.link};text-transform:uppercase;letter-spacing:1.5px">${plain(text)}</span>`;
+    return this.html(words, { size: this.look.type.small - 1, weight: 700, bottom: 14, height: 1.4, ...options });
   }
 
   /** Inline Markdown of several paragraphs. */
   prose(text, options = {}) {
-    const parts = paragraphs(text).map((part) => `<p>${inline(part, this.linkStyle)}</p>`);
-    return this.html(parts.join(''), options);
+    return this.html(this.paragraphs(text), options);
+  }
+
+  paragraphs(text) {
+    return paragraphs(text).map((part) => `<p>${inline(part, this.linkStyle)}</p>`).join('');
   }
 
   small(text, options = {}) {
@@ -119,7 +141,7 @@ export class Parts {
       : `background-color="${button}" color="${onButton}"`;
     const corner = buttonStyle === 'pill' ? 28 : radius;
     return `<mj-button css-class="${isOutline ? 'outline' : 'button'}" href="${attribute(href)}" align="${this.side(align)}" ${colours} border-radius="${corner}px"`
-      + ` font-size="16px" font-weight="700" line-height="1.25" inner-padding="14px 28px" padding="${top}px ${sides}px ${bottom}px"${isWide ? ' width="100%"' : ''}>${plain(label)}</mj-button>`;
+      + ` font-size="16px" font-weight="700" line-height="1.25" inner-padding="15px 30px" padding="${top}px ${sides}px ${bottom}px"${isWide ? ' width="100%"' : ''}>${plain(label)}</mj-button>`;
   }
 
   /** A link with an arrow in place of a button. */
@@ -135,8 +157,8 @@ export class Parts {
       + ` padding="${top}px ${sides}px ${bottom}px" />`;
   }
 
-  rule({ width = '100%', top = 0, bottom = 0, weight = 1, style = 'solid' } = {}) {
-    return `<mj-divider css-class="rule" border-color="${this.colours.line}" border-width="${weight}px" border-style="${style}" width="${width}"`
+  rule({ width = '100%', top = 0, bottom = 0, weight = 1, style = 'solid', accent = false } = {}) {
+    return `<mj-divider css-class="${accent ? 'stroke' : 'rule'}" border-color="${accent ? this.colours.button : this.colours.line}" border-width="${weight}px" border-style="${style}" width="${width}"`
       + ` align="${this.side()}" padding="${top}px 0 ${bottom}px" />`;
   }
 

@@ -1,5 +1,7 @@
 // The style sheet of drawn documents: what cannot be inline, namely phones and dark mode.
 
+const PHONE_HEADING_MAX = 38;
+
 const tone = (name, colours) => [
   `.t-${name}, .t-${name} > table { background-color: ${colours.ground} !important; }`,
   `.t-${name} .ink div, .t-${name} .ink td, .t-${name} .ink th { color: ${colours.ink} !important; }`,
@@ -12,6 +14,10 @@ const tone = (name, colours) => [
   `.t-${name} .outline td, .t-${name} .outline a { background: ${colours.ground} !important; color: ${colours.link} !important; border-color: ${colours.button} !important; }`,
   `.t-${name} .card > table > tbody > tr > td > table, .t-${name} .ink .panel { background-color: ${colours.card} !important; }`,
   `.t-${name} .rule p, .t-${name} .edge { border-color: ${colours.line} !important; }`,
+  `.t-${name} .stroke p, .t-${name} .bar { border-color: ${colours.button} !important; }`,
+  `.t-${name} .rim > table > tbody > tr > td > table { border-color: ${colours.button} !important; }`,
+  `.t-${name}.flip, .t-${name}.flip > table { background-color: ${colours.button} !important; }`,
+  `.t-${name}.flip .ink div, .t-${name}.flip .ink .mark { color: ${colours.onButton} !important; }`,
 ];
 
 /** @param {string[]} tones the tones of the document's blocks */
@@ -22,7 +28,9 @@ export function styleSheet(look, tones) {
     'p + p { margin-top: 14px; }',
     'h1 { letter-spacing: -0.5px; }',
     '@media (max-width: 479px) {',
-    `  .big div { font-size: ${Math.round(type.h1 * 0.8)}px !important; }`,
+    `  .big div { font-size: ${Math.min(Math.round(type.h1 * 0.8), PHONE_HEADING_MAX)}px !important; }`,
+    `  .mid div { font-size: ${Math.min(Math.round(type.h1 * 0.68), PHONE_HEADING_MAX - 6)}px !important; }`,
+    '  h1, h2, h3 { -webkit-hyphens: auto; hyphens: auto; hyphenate-limit-chars: 14 6 6; }',
     '  .gutter > table > tbody > tr > td { padding-left: 20px !important; padding-right: 20px !important; }',
     '}',
     '@media (prefers-color-scheme: dark) {',

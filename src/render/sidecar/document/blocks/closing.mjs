@@ -34,24 +34,27 @@ export const signature = {
 
 // ---- footer ----
 
-const FOOTER_SPACE = { top: 28, bottom: 36 };
+const FOOTER_SPACE = { top: 30, bottom: 38 };
 
 function footerLinks(parts, { links = [], unsubscribe }) {
   const leave = `<a class="link" href="{{ unsubscribeUrl }}" style="${parts.linkStyle}">${plain(unsubscribe ?? phrase(parts.locale.lang, 'unsubscribe'))}</a>`;
   return [...links.map(({ label, href }) => parts.link(label, href)), leave].join(' &nbsp;·&nbsp; ');
 }
 
+const footerSize = (parts) => parts.look.type.small - 1;
+
 /** A document without an address shows the brand's when the email is sent. */
 function addressHtml({ address }) {
-  return address === undefined ? '{% if brand.address %}{{ brand.address }}{% endif %}' : plain(address);
+  const words = address === undefined ? '{% if brand.address %}{{ brand.address }}{% endif %}' : plain(address);
+  return `<span dir="auto">${words}</span>`;
 }
 
 function footerText(parts, block, options) {
-  const reason = block.reason === undefined ? '' : parts.small(block.reason, { ...options, bottom: 10 });
-  return `${reason}${parts.html(addressHtml(block), { size: parts.look.type.small, kind: 'muted', height: 1.5, ...options })}`;
+  const reason = block.reason === undefined ? '' : parts.small(block.reason, { ...options, size: footerSize(parts), bottom: 4 });
+  return `${reason}${parts.html(addressHtml(block), { size: footerSize(parts), kind: 'muted', height: 1.5, ...options })}`;
 }
 
-const footerRow = (parts, block, options) => parts.html(footerLinks(parts, block), { size: parts.look.type.small, kind: 'muted', height: 2, ...options });
+const footerRow = (parts, block, options) => parts.html(footerLinks(parts, block), { size: footerSize(parts), kind: 'muted', height: 2, ...options });
 
 export const footer = {
   align: { centered: 'center', start: 'start', split: 'start' },

@@ -1,17 +1,20 @@
 // Blocks of text and pictures: text, image, button, columns, list, steps, stats, quote, table, divider, spacer, html.
 
-import { plain } from '../inline.mjs';
+import { attribute, plain } from '../inline.mjs';
 import { rowsOf } from '../parts.mjs';
 import { balanced } from '../balanced.mjs';
 
 // ---- text ----
 
+/** A heading begins a section, so there is more space above it. */
+const sectionSpace = (parts, { heading }) => (heading === undefined ? {} : { top: parts.blockSpace + parts.look.space.block });
+
 const headed = (parts, { heading }, options) => (heading === undefined ? '' : parts.heading(heading, 2, { bottom: 10, ...options }));
 
 export const text = {
   align: 'start',
-  plain: (parts, block) => parts.single(headed(parts, block) + parts.prose(block.body)),
-  lead: (parts, block) => parts.single(headed(parts, block) + parts.prose(block.body, { size: parts.look.type.lead + 2, height: 1.5 })),
+  plain: (parts, block) => parts.single(headed(parts, block) + parts.prose(block.body), sectionSpace(parts, block)),
+  lead: (parts, block) => parts.single(headed(parts, block) + parts.prose(block.body, { size: parts.look.type.lead, height: 1.6 }), sectionSpace(parts, block)),
   boxed: (parts, block) => parts.section(parts.card(headed(parts, block, { sides: 24 }) + parts.prose(block.body, { sides: 24 }))),
 };
 
@@ -63,11 +66,20 @@ function inRows(parts, items, draw) {
 
 const gap = `0 ${HALF_GAP}px 16px`;
 
-/** An item beside its picture, or below a line when it has none. */
+/** A heading beside its text. */
+function wordRow(parts, { heading, text: words, button: action }, space) {
+  if (heading === undefined || words === undefined) return parts.single(parts.rule({ bottom: 18 }) + columnParts(parts, { heading, text: words, button: action }), space);
+  const far = parts.locale.dir === 'ltr' ? '0 20px 4px 0' : '0 0 4px 20px';
+  return parts.section(
+    parts.column(parts.rule({ weight: 2, bottom: 14 }) + parts.heading(heading, 3), { width: 36, padding: far })
+      + parts.column(parts.rule({ bottom: 14 }) + columnParts(parts, { text: words, button: action }), { width: 64 }), space);
+}
+
+/** An item beside its picture or, without one, beside its heading. */
 function itemRow(parts, item, isLast) {
   const words = columnParts(parts, { ...item, image: undefined });
   const space = { top: parts.look.space.block, bottom: isLast ? parts.blockSpace : 0 };
-  if (item.image === undefined) return parts.single(parts.rule({ bottom: 18 }) + words, space);
+  if (item.image === undefined) return wordRow(parts, item, space);
   return parts.section(
     parts.column(parts.picture(item.image, { radius: parts.look.radius }), { width: 36, padding: '0 0 14px', align: 'middle' })
       + parts.column(words, { width: 64, padding: '0 0 14px 20px', align: 'middle' }), space);
@@ -78,11 +90,12 @@ const isHeading = (items) => items.length === 1 && items[0].heading !== undefine
 
 export const columns = {
   align: { plain: 'start', cards: 'start', rows: 'start', icons: 'center' },
-  plain: (parts, { items }) => (isHeading(items) ? parts.single(parts.heading(items[0].heading, 2), { bottom: 0 })
+  plain: (parts, { items }) => (isHeading(items) ? parts.single(parts.heading(items[0].heading, 2), { top: parts.blockSpace + parts.look.space.block, bottom: 0 })
     : inRows(parts, items, (item, width) => parts.column(columnParts(parts, item), { width, padding: gap }))),
   cards: (parts, { items }) => inRows(parts, items, (item, width) => parts.card(columnParts(parts, item, { sides: 20 }), { width, padding: gap })),
   rows: (parts, { items }) => items.map((item, i) => itemRow(parts, item, i === items.length - 1)).join(''),
-  icons: (parts, { items }) => inRows(parts, items, (item, width) => parts.column(columnParts(parts, item, { pictureWidth: 56 }), { width, padding: gap })),
+  icons: (parts, { items }) => inRows(parts, items, (item, width) => parts.column(
+    (item.image === undefined ? parts.rule({ width: '32px', weight: 3, bottom: 14, accent: true }) : '') + columnParts(parts, item, { pictureWidth: 56 }), { width, padding: gap })),
 };
 
 // ---- list ----
@@ -92,14 +105,25 @@ function listHtml(parts, { style = 'bullet', items }, space) {
   const name = style === 'number' ? 'ol' : 'ul';
   const side = parts.locale.dir === 'ltr' ? 'left' : 'right';
   const form = style === 'check' ? 'list-style:none;padding:0' : `padding:0;padding-${side}:22px`;
-  const points = items.map((item) => `<li style="margin:0 0 ${space}px">${mark}${parts.inline(item)}</li>`);
+  const points = items.map((item, i) => `<li style="margin:0 0 ${i === items.length - 1 ? 0 : space}px">${mark}${parts.inline(item)}</li>`);
   return `<${name} style="margin:0;${form}">${points.join('')}</${name}>`;
+}
+
+/** A point between lines, with its mark in the colour of links. */
+function spacedPoint(parts, item, i, style) {
+  const { line, link } = parts.colours;
+  const near = parts.side('start');
+  const marks = { number: `${i + 1}`, check: '✓', bullet: parts.locale.dir === 'ltr' ? '→' : '←' };
+  const edge = i === 0 ? '' : `border-top:1px solid ${line};`;
+  const mark = `<span class="mark"${style === 'number' ? '' : ' aria-hidden="true"'} style="color:${link};font-weight:700">${marks[style ?? 'bullet']}</span>`;
+  return `<tr><td class="edge" width="34" valign="top" align="${near}" style="${edge}padding:12px 0">${mark}</td>`
+    + `<td class="edge" valign="top" align="${near}" style="${edge}padding:12px 0">${parts.inline(item)}</td></tr>`;
 }
 
 export const list = {
   align: 'start',
   plain: (parts, block) => parts.single(parts.html(listHtml(parts, block, 8))),
-  spaced: (parts, block) => parts.single(parts.html(listHtml(parts, block, 18), { size: parts.look.type.lead })),
+  spaced: (parts, block) => parts.single(parts.html(parts.layout(block.items.map((item, i) => spacedPoint(parts, item, i, block.style)).join('')), { size: parts.look.type.lead, height: 1.5 })),
   boxed: (parts, block) => parts.section(parts.card(parts.html(listHtml(parts, block, 8), { sides: 24 }))),
 };
 
@@ -118,22 +142,29 @@ function stepRows(parts, items) {
   return parts.layout(items.map(cell).join(''));
 }
 
+/** A large numeral beside the step, with a line above. */
+function numeralRow(parts, item, i) {
+  const { line, link } = parts.colours;
+  const near = parts.side('start');
+  const edge = `border-top:1px solid ${line};`;
+  const size = parts.look.type.h1;
+  return `<tr><td class="edge" width="${Math.round(size * 1.6)}" valign="top" align="${near}" style="${edge}padding:14px 0 18px"><span class="mark" style="color:${link};font-family:${attribute(parts.look.headingFont)};`
+    + `font-size:${size}px;line-height:1;font-weight:700">${i + 1}</span></td><td class="edge" valign="top" align="${near}" style="${edge}padding:18px 0">${stepText(parts, item)}</td></tr>`;
+}
+
 export const steps = {
   align: 'start',
   numbered: (parts, { items }) => parts.single(parts.html(stepRows(parts, items))),
   cards: (parts, { items }) => items.map((item, i) => parts.section(
-    parts.card(parts.html(`<strong class="mark" style="color:${parts.colours.link}">${i + 1}</strong>${stepText(parts, item)}`, { sides: 24 })),
+    parts.card(parts.html(`<div class="mark" style="color:${parts.colours.link};font-size:${parts.look.type.h2}px;line-height:1.2;font-weight:700">${i + 1}</div>${stepText(parts, item)}`, { sides: 24 })),
     { top: i === 0 ? parts.blockSpace : 6, bottom: i === items.length - 1 ? parts.blockSpace : 6 })).join(''),
-  line: (parts, { items }) => parts.single(parts.html(items.map((item, i) => {
-    const side = parts.locale.dir === 'ltr' ? 'left' : 'right';
-    return `<div class="edge" style="border-${side}:3px solid ${parts.colours.line};padding:2px 18px 18px"><strong class="mark" style="color:${parts.colours.link}">${i + 1}</strong>${stepText(parts, item)}</div>`;
-  }).join(''))),
+  line: (parts, { items }) => parts.single(parts.html(parts.layout(items.map((item, i) => numeralRow(parts, item, i)).join('')))),
 };
 
 // ---- stats ----
 
 const figure = (parts, { value, label }, sides = 0) => parts.html(
-  `<div style="font-size:${parts.look.type.h1}px;line-height:1.1;font-weight:700">${plain(value)}</div>`, { font: parts.look.headingFont, sides, height: 1.1 })
+  `<div class="mark" style="color:${parts.colours.link};font-size:${value.length > 6 ? parts.look.type.h2 : parts.look.type.h1}px;line-height:1.1;font-weight:700">${plain(value)}</div>`, { font: parts.look.headingFont, sides, height: 1.1 })
   + parts.small(label, { top: 4, sides });
 
 export const stats = {
@@ -154,31 +185,41 @@ function byline(parts, { author, role }, options) {
   return parts.html(`${name}${work}`, { size: parts.look.type.small, top: 14, ...options });
 }
 
-const words = (parts, { text: said }, options) => parts.prose(said, { size: parts.look.type.lead + 2, height: 1.45, font: parts.look.headingFont, ...options });
+const quoteSize = (parts, { text: said }) => parts.look.type.lead + (said.length > 160 ? 0 : 5);
+
+const words = (parts, block, options) => parts.prose(block.text, { size: quoteSize(parts, block), height: 1.4, font: parts.look.headingFont, ...options });
+
+const quoteMark = (parts, options) => parts.html(
+  `<div class="mark" aria-hidden="true" style="color:${parts.colours.link};font-size:64px;line-height:40px;height:34px;overflow:hidden">“</div>`,
+  { font: "Georgia, 'Times New Roman', serif", height: 1, ...options });
 
 export const quote = {
   align: { plain: 'start', card: 'start', portrait: 'center' },
   plain: (parts, block) => {
     const side = parts.locale.dir === 'ltr' ? 'left' : 'right';
-    const said = `<div class="edge" style="border-${side}:4px solid ${parts.colours.button};padding:2px 20px"><p>${parts.inline(block.text)}</p></div>`;
-    return parts.single(parts.html(said, { size: parts.look.type.lead + 2, height: 1.45, font: parts.look.headingFont }) + byline(parts, block, { sides: 24 }));
+    const said = `<div class="bar" style="border-${side}:4px solid ${parts.colours.button};padding:2px 22px">${parts.paragraphs(block.text)}</div>`;
+    return parts.single(parts.html(said, { size: quoteSize(parts, block), height: 1.4, font: parts.look.headingFont }) + byline(parts, block, { sides: 26 }));
   },
-  card: (parts, block) => parts.section(parts.card(words(parts, block, { sides: 28 }) + byline(parts, block, { sides: 28 }))),
+  card: (parts, block) => parts.section(parts.card(quoteMark(parts, { sides: 28, bottom: 6 }) + words(parts, block, { sides: 28 }) + byline(parts, block, { sides: 28 }))),
   portrait: (parts, block) => parts.single(
-    (block.image === undefined ? parts.html('<span aria-hidden="true" style="font-size:56px;line-height:40px">“</span>', { kind: 'muted', height: 1 })
+    (block.image === undefined ? parts.rule({ width: '48px', weight: 3, bottom: 22, accent: true })
       : parts.picture(block.image, { width: 72, radius: 36, bottom: 16, align: parts.align })) + words(parts, block) + byline(parts, block)),
 };
 
 // ---- table ----
 
+/** Figures stand at the end of their column. */
+const isNumber = (cell) => /^[-+−]?[\d.,\s]*\d[\d.,\s]*\s?(?:%|[€$£¥]|[A-Z]{3})?$/.test(cell) || /^[€$£¥]\s?[\d.,]+$/.test(cell);
+
 function tableHtml(parts, { columns: names, rows }, { isLined, isStriped }) {
   const { line, card } = parts.colours;
   const edge = isLined ? `border-bottom:1px solid ${line};` : '';
   const align = parts.side('start');
-  const head = names.map((name) => `<th class="edge" scope="col" align="${align}" style="${edge}padding:10px 8px;font-weight:700">${plain(name)}</th>`).join('');
+  const aligns = names.map((_, i) => (rows.every((row) => isNumber(row[i] ?? '')) ? parts.side('end') : align));
+  const head = names.map((name, i) => `<th class="edge" scope="col" align="${aligns[i]}" style="${isLined ? `border-bottom:2px solid ${line};` : ''}padding:10px 8px;font-size:${parts.look.type.small}px;font-weight:700">${plain(name)}</th>`).join('');
   const body = rows.map((row, i) => {
     const stripe = isStriped && i % 2 === 0;
-    const cells = row.map((cell) => `<td class="edge${stripe ? ' panel' : ''}" align="${align}" valign="top" style="${edge}padding:10px 8px${stripe ? `;background:${card}` : ''}">${parts.inline(cell)}</td>`);
+    const cells = row.map((cell, column) => `<td class="edge${stripe ? ' panel' : ''}" align="${aligns[column] ?? align}" valign="top" style="${edge}padding:10px 8px${stripe ? `;background:${card}` : ''}">${parts.inline(cell)}</td>`);
     return `<tr>${cells.join('')}</tr>`;
   });
   return `<table width="100%" cellpadding="0" cellspacing="0" border="0" style="border-collapse:collapse;font-size:15px;line-height:1.45"><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;

@@ -1,0 +1,55 @@
+// Designs for the tests: the composer makes a document of each brief and brand (design_driver), and the renderer draws it. A design is
+// then filled as a recipient gets it.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { Liquid } from 'liquidjs';
+
+import { drawDocument } from '../../../src/render/sidecar/document/draw.mjs';
+import { Driver } from '../../lib/driver.mjs';
+
+const read = (name) => JSON.parse(readFileSync(join(import.meta.dirname, name), 'utf8'));
+
+/** {id, lang, expect: the category, category: when the caller gives it, pages, prompt} */
+export const briefs = read('briefs.json');
+export const brands = read('brands.json');
+
+export const CATEGORIES = ['welcome', 'newsletter', 'promotional', 'product-launch', 'product-update', 'cart-abandonment', 'event-invitation',
+  'event-reminder', 'feedback-request', 're-engagement', 'referral', 'business', 'internal', 'general'];
+
+const NOW_S = 1795392000; // 23 November 2026: relative dates begin there
+const BUILD = join(import.meta.dirname, '../../../build');
+
+const ITEMS = [{ name: 'Ember, whole beans, 1 kg', price: '£28.00' }, { name: 'Oat & Ember house mug', price: '£24.00' }];
+const valuesOf = (brand) => ({
+  contact: { firstName: 'Maya' }, unsubscribeUrl: 'https://mail.example/u/1', payload: { items: ITEMS }, brand: { name: brand.name, address: brand.address },
+});
+
+export const fill = (template, brand) => new Liquid().parseAndRenderSync(template, valuesOf(brand));
+
+export class Designs {
+  /** @param {string} build the folder of the build: debug or release */
+  constructor(build = 'debug') {
+    this.driver = new Driver(join(BUILD, build, 'design_driver'));
+  }
+
+  /** What the composer answers: {document, look, warnings, inventions}. */
+  async compose(brief, brand, more = {}) {
+    const { prompt, category, pages } = brief;
+    const reply = await this.driver.ask({ prompt, category, pages, brand, now: NOW_S, ...more });
+    if (reply.error !== undefined) throw new Error(`${brief.id}, ${brand.id}: ${reply.param}: ${reply.error}`);
+    return reply;
+  }
+
+  /** A composed and drawn design: {name, brief, brand, document, look, warnings, inventions, html, text, subject, filled}. */
+  async make(brief, brand, more) {
+    const composed = await this.compose(brief, brand, more);
+    const { html, text, report } = await drawDocument(composed.document, composed.look, { locale: brand.locale, timeZone: brand.timeZone });
+    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: composed.document.subjectLine, filled: fill(html, brand) };
+  }
+
+  close() {
+    this.driver.close();
+  }
+}
