@@ -19,10 +19,24 @@ enum {
     STORY_MAX_CHARS = 320,
     PRODUCTS_MAX = 12,
     LEAD_MAX_CHARS = 400,
+    EYEBROW_MAX_BYTES = 32,
+    EYEBROW_HEADING_MIN = 12,
+    ACTION_NAME_MAX_BYTES = 30,
     SECONDS_PER_DAY = 24 * 60 * 60,
 };
 
 /* ---- Sentences of a prompt ---- */
+
+/* "Summer sale email" is the topic "Summer sale". */
+static const char *without_kind(struct brief_reader *reader, const char *topic)
+{
+    static const char *const kinds[] = { " email", " e-mail", " mail", " newsletter", NULL };
+    size_t size = strlen(topic);
+    for (const char *const *kind = kinds; *kind != NULL; kind++)
+        if (size > strlen(*kind) && strcasecmp(topic + size - strlen(*kind), *kind) == 0)
+            return line_of(reader->arena, topic, size - strlen(*kind));
+    return topic;
+}
 
 /* The heading of a topic: "our spring sale" becomes "Our spring sale". */
 static const char *topic_heading(struct brief_reader *reader, const char *topic, size_t size)
@@ -31,6 +45,7 @@ static const char *topic_heading(struct brief_reader *reader, const char *topic,
     size_t skip = words_determiner(lower, reader->facts->language);
     const char *text = size > skip ? line_of(reader->arena, topic + skip, size - skip) : "";
     size_t quote = strspn(text, "\"'");
+    text = without_kind(reader, text);
     return cut_line(reader->arena, capital(reader->arena, text + quote), HEADING_MAX_CHARS);
 }
 
@@ -50,15 +65,51 @@ static const char *topic_lead(struct brief_reader *reader, const char *topic, si
     return capital(reader->arena, line_of(reader->arena, lead, strlen(lead)));
 }
 
+static bool has_fixed_heading(const struct brief_reader *reader)
+{
+    return fixed_heading(reader->arena, reader->facts->language, reader->facts->category, "") != NULL;
+}
+
+/* "New feature: invoices are matched" has an eyebrow and a heading. */
+static bool read_eyebrow(struct brief_reader *reader, const char *sentence)
+{
+    size_t colon = strcspn(sentence, ":");
+    size_t size;
+    if (sentence[colon] != ':' || sentence[colon + 1] != ' ' || colon > EYEBROW_MAX_BYTES || has_fixed_heading(reader))
+        return false;
+    const char *rest = line_of(reader->arena, sentence + colon + 2, strlen(sentence + colon + 2));
+    size_t length = strlen(rest);
+    if (utf8_length(rest) > HEADING_MAX_CHARS || length < EYEBROW_HEADING_MIN || find_address(rest, &size) != NULL)
+        return false;
+    rest = arena_dup_bytes(reader->arena, rest, rest[length - 1] == '.' ? length - 1 : length);
+    reader->facts->eyebrow = capital(reader->arena, line_of(reader->arena, sentence, colon));
+    reader->facts->topic = capital(reader->arena, rest);
+    return true;
+}
+
+/* Where the topic of an instruction such as "Write an email: …" begins; 0: it has none. */
+static size_t instruction_topic(struct brief_reader *reader, const char *lower)
+{
+    size_t at = words_topic(lower);
+    size_t colon = strcspn(lower, ":");
+    bool has_colon = lower[colon] == ':' && lower[colon + 1] == ' ';
+    if (at == 0 && has_colon && words_name_email(arena_dup_bytes(reader->arena, lower, colon)))
+        at = colon + 2;
+    return at;
+}
+
 static void read_topic(struct brief_reader *reader, const char *sentence)
 {
     const char *lower = text_lower(reader->arena, sentence);
     bool instructs = words_instruct(lower);
-    size_t at = instructs ? words_topic(lower) : 0;
+    size_t at = instructs ? instruction_topic(reader, lower) : 0;
     if (instructs && at == 0)
         return;
     size_t size = words_topic_size(lower + at);
-    if (!instructs && words_name_email(arena_printf(reader->arena, "%.*s", (int)size, lower))) {
+    bool names_email = words_name_email(arena_dup_bytes(reader->arena, lower + at, size));
+    if (!instructs && !names_email && read_eyebrow(reader, sentence))
+        return;
+    if (!instructs && names_email) {
         at = lower[size] == ':' ? size + 1 + strspn(lower + size + 1, " ") : words_topic(lower);
         size = words_topic_size(lower + at);
     }
@@ -70,8 +121,8 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
     if (reader->facts->lead == NULL)
         reader->facts->lead = topic_lead(reader, sentence + at, size);
     /* "Ask for feedback on the last order" is no text for readers. */
-    bool has_fixed = fixed_heading(reader->arena, reader->facts->language, reader->facts->category, "") != NULL;
-    if (instructs && has_fixed && reader->facts->lead != NULL && strcasestr(reader->facts->lead, heading) != NULL)
+    if ((instructs || names_email) && has_fixed_heading(reader) && reader->facts->lead != NULL &&
+        strcasestr(reader->facts->lead, heading) != NULL)
         reader->facts->lead = NULL;
 }
 
@@ -92,6 +143,20 @@ static void read_wish(struct brief_reader *reader, const char *sentence, const c
                               json_string(safe_template(reader->arena, capital(reader->arena, point), &reader->has_mistake)));
 }
 
+/* "Full notes: https://…" is the main button with its label. */
+static bool read_named_link(struct brief_reader *reader, const char *line, size_t size, const char *value)
+{
+    struct brief_facts *facts = reader->facts;
+    size_t address;
+    bool is_bare = find_address(value, &address) == value && value[address] == '\0' && address < 2048;
+    if (!is_bare || facts->action_href != NULL || facts->action_label != NULL)
+        return false;
+    size_t skip = strspn(line, "*-• ");
+    facts->action_label = capital(reader->arena, line_of(reader->arena, line + skip, size - skip));
+    facts->action_href = arena_dup(reader->arena, value);
+    return true;
+}
+
 /* A line "Label: value". */
 static bool read_labelled(struct brief_reader *reader, const char *line, const char **ret_value)
 {
@@ -104,8 +169,26 @@ static bool read_labelled(struct brief_reader *reader, const char *line, const c
     value += text_starts_with(value, "** ") ? 3 : 0;
     if (words_label(name) == LABEL_INSTRUCTION)
         *ret_value = value;
+    if (words_label(name) == LABEL_NONE && size <= ACTION_NAME_MAX_BYTES && read_named_link(reader, line, size, value))
+        return true;
     return words_label(name) == LABEL_INSTRUCTION ||
            brief_read_label(reader, name, safe_template(reader->arena, value, &reader->has_mistake));
+}
+
+/* "ships at once and that it is free" begins a main clause without its "that". */
+static const char *without_that(struct arena *arena, const char *text)
+{
+    const char *that = strstr(text, " and that ");
+    return that == NULL ? text : arena_printf(arena, "%.*s and %s", (int)(that - text), text, that + strlen(" and that "));
+}
+
+/* Sentences that begin like an instruction to us and are one to readers: "Write to help@…", "Invite a friend and …". */
+static bool is_for_readers(const struct brief_reader *reader, const char *sentence, const char *lower)
+{
+    static const char friends[] = "invite a friend|invite your|share your|tell a friend|lade freunde|laden sie|invitez |invita a ";
+    size_t size;
+    bool is_referral = text_equal(reader->facts->category, "referral") && find_phrase(lower, friends, &size) == lower;
+    return is_referral || strchr(sentence, '@') != NULL;
 }
 
 /* The words of a sentence for readers; NULL: it is an instruction. */
@@ -122,8 +205,8 @@ static const char *read_sentence(struct brief_reader *reader, const char *senten
     reader->is_first = false;
     size_t skip = words_mention(lower);
     if (skip > 0)
-        return capital(reader->arena, sentence + skip);
-    if (words_instruct(lower)) {
+        return capital(reader->arena, without_that(reader->arena, sentence + skip));
+    if (words_instruct(lower) && (is_first || !is_for_readers(reader, sentence, lower))) {
         if (is_first || reader->facts->topic == NULL)
             read_topic(reader, sentence);
         read_wish(reader, sentence, lower);

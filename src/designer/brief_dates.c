@@ -291,6 +291,23 @@ static size_t read_numeric(const struct date_reader *reader, const char *text, i
     return settle(reader, year, is_month_first ? first : second, is_month_first ? second : first, ret_day) ? at + 1 + last : 0;
 }
 
+static size_t read_day_month(const struct date_reader *reader, const char *text, int64_t *ret_day);
+
+/* The first day of a range whose month stands behind the second: "12 and 13 October", "4. bis zum 15. Januar". */
+static size_t read_first_day(const struct date_reader *reader, const char *text, int day, int64_t *ret_day)
+{
+    static const char *const words[] = { "and", "to", "und", "bis zum", "bis", "et", "au", "y", "al", NULL };
+    int64_t second;
+    size_t size = strspn(text, "0123456789");
+    size += text[size] == '.';
+    size_t gap = connector(text + size, words);
+    size_t more = gap > 1 || text[size] == '-' ? strspn(text + size + gap, "0123456789") : 0;
+    if (more == 0 || strtol(text + size + gap, NULL, 10) <= day || read_day_month(reader, text + size + gap, &second) <= more)
+        return 0;
+    struct calendar_day date = calendar_day(second);
+    return settle(reader, (int)date.year, date.month, day, ret_day) ? size : 0;
+}
+
 /* 31 May, 31. Mai 2026, 31st of May, 31 de mayo de 2026 */
 static size_t read_day_month(const struct date_reader *reader, const char *text, int64_t *ret_day)
 {
@@ -310,7 +327,7 @@ static size_t read_day_month(const struct date_reader *reader, const char *text,
     size += connector(text + size, of);
     size_t name = one_of_names(months, MONTHS, text + size, &month);
     if (name == 0)
-        return 0;
+        return read_first_day(reader, text, day, ret_day);
     size += name;
     size += read_year(text + size, &year);
     return settle(reader, year, month + 1, day, ret_day) ? size : 0;

@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { TEXT_MAX_BYTES = 256 * 1024, SHORT_NUMBER_DIGITS = 2 };
+enum { TEXT_MAX_BYTES = 256 * 1024, SHORT_NUMBER_DIGITS = 2, BROKEN_TAG_MAX_BYTES = 60 };
 
 static const char ellipsis[] = "…";
 
@@ -98,6 +98,14 @@ static bool is_tag(const char *text)
     return text[0] == '{' && (text[1] == '{' || text[1] == '%');
 }
 
+/* A tag that is opened and not closed, up to a single brace near it. */
+static size_t broken_tag_size(const char *text)
+{
+    size_t size = 2 + strcspn(text + 2, "{}\n");
+    bool is_near = text[size] == '}' && size < BROKEN_TAG_MAX_BYTES;
+    return is_near ? size + 1 : 2;
+}
+
 /* Keeps the outputs that compile alone, when wanted. */
 static const char *filter_tags(struct arena *arena, const char *text, bool keeps_outputs)
 {
@@ -107,10 +115,12 @@ static const char *filter_tags(struct arena *arena, const char *text, bool keeps
             buf_add_char(kept, *text++);
             continue;
         }
-        size_t size = tag_size(text);
+        size_t size = tag_size(text) > 2 ? tag_size(text) : broken_tag_size(text);
         const char *tag = arena_dup_bytes(arena, text, size);
         if (keeps_outputs && tag[1] == '{' && size > 2 && compiles(arena, tag))
             buf_add_text(kept, tag);
+        else if (kept->size > 0 && kept->data[kept->size - 1] == ' ' && strchr(",.!?", text[size]) != NULL)
+            kept->size--; /* "Hello {{ name }, …" leaves "Hello, …" */
         text += size;
     }
     return arena_dup(arena, buf_text(kept));

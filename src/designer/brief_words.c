@@ -233,6 +233,7 @@ static const char strong_topics[] = " about | announcing | introducing | promoti
                                     "promote | über | anlässlich | à propos de | annonçant | sobre | acerca de ";
 static const char guests[] =
     " to the | to our | to a | to | zum | zur | zu | à la | à notre | à nos | au | a la | al | a nuestro | a nuestra ";
+static const char possessions[] = " with our | mit unseren | mit unserem | avec nos | avec notre | con nuestros | con nuestra ";
 static const char weak_topics[] = " for | on | für | zum | zur | zu | pour | sur | para ";
 
 static bool begins_with_phrase(const char *text, const char *phrases, size_t *ret_size)
@@ -270,6 +271,8 @@ size_t words_topic(const char *sentence)
         at = find_phrase(sentence, guests, &size);
     if (at == NULL)
         at = find_phrase(sentence, weak_topics, &size);
+    if (at == NULL && (at = find_phrase(sentence, possessions, &size)) != NULL)
+        size = strcspn(at + 1, " ") + 2;
     return at == NULL ? 0 : (size_t)(at - sentence) + size;
 }
 

@@ -10,7 +10,15 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { BEFORE_MAX_BYTES = 28, QUOTED_MAX_CHARS = 120, ACTION_MAX_CHARS = 40, CODE_MIN = 3, CODE_MAX = 32, VALUE_MAX_CHARS = 70 };
+enum {
+    BEFORE_MAX_BYTES = 28,
+    QUOTED_MAX_CHARS = 120,
+    ACTION_MAX_CHARS = 40,
+    CODE_MIN = 3,
+    CODE_MAX = 32,
+    VALUE_MAX_CHARS = 70,
+    RANGE_GAP_MAX = 9
+};
 
 void brief_warn(struct brief_reader *reader, const char *warning)
 {
@@ -292,8 +300,9 @@ static void find_time(struct brief_reader *reader, struct found_date *date)
 static const struct found_date *set_end(struct brief_reader *reader, json_t *event, const struct found_date *start)
 {
     const struct found_date *next = start + 1;
-    bool is_range = next < reader->dates + reader->date_count && next->begin >= start->end && next->begin - start->end <= 6 &&
-                    next->day > start->day && (next->minute < 0) == (start->minute < 0);
+    bool is_range = next < reader->dates + reader->date_count && next->begin >= start->end &&
+                    next->begin - start->end <= RANGE_GAP_MAX && next->day > start->day &&
+                    (next->minute < 0) == (start->minute < 0);
     if (start->end_minute > start->minute)
         json_object_set_new(event, "ends", json_string(moment_of(reader, start->day, start->end_minute)));
     else if (is_range)

@@ -301,7 +301,7 @@ static json_t *type_json(const char *name)
 
 static json_t *space_json(const char *density)
 {
-    int block = text_equal(density, "compact") ? 11 : text_equal(density, "airy") ? 20 : 15;
+    int block = text_equal(density, "compact") ? 15 : text_equal(density, "airy") ? 26 : 20;
     return json_pack("{si si}", "gutter", 40, "block", block);
 }
 

@@ -5,7 +5,7 @@ import { attribute, inline, paragraphs, plain } from './inline.mjs';
 
 const BLOCK_TONE = 'plain';
 const CARD_PADDING = 24;
-const BAND_FACTOR = 2.6; // the space of a block with a ground of its own, in spaces of a block
+const BAND_FACTOR = 1.8; // the space of a block with a ground of its own, in spaces of a block
 
 export class Parts {
   /**

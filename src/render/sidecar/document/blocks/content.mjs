@@ -7,7 +7,7 @@ import { balanced } from '../balanced.mjs';
 // ---- text ----
 
 /** A heading begins a section, so there is more space above it. */
-const sectionSpace = (parts, { heading }) => (heading === undefined ? {} : { top: parts.blockSpace + parts.look.space.block });
+const sectionSpace = (parts, { heading }) => (heading === undefined ? {} : { top: parts.blockSpace + Math.round(parts.look.space.block / 2) });
 
 const headed = (parts, { heading }, options) => (heading === undefined ? '' : parts.heading(heading, 2, { bottom: 10, ...options }));
 
@@ -120,9 +120,12 @@ function spacedPoint(parts, item, i, style) {
     + `<td class="edge" valign="top" align="${near}" style="${edge}padding:12px 0">${parts.inline(item)}</td></tr>`;
 }
 
+/** A list continues the text above it. */
+const continuing = (parts) => (parts.tone === 'plain' ? { top: Math.round(parts.blockSpace / 3) } : {});
+
 export const list = {
   align: 'start',
-  plain: (parts, block) => parts.single(parts.html(listHtml(parts, block, 8))),
+  plain: (parts, block) => parts.single(parts.html(listHtml(parts, block, 8)), continuing(parts)),
   spaced: (parts, block) => parts.single(parts.html(parts.layout(block.items.map((item, i) => spacedPoint(parts, item, i, block.style)).join('')), { size: parts.look.type.lead, height: 1.5 })),
   boxed: (parts, block) => parts.section(parts.card(parts.html(listHtml(parts, block, 8), { sides: 24 }))),
 };
