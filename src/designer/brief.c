@@ -88,12 +88,15 @@ static bool read_eyebrow(struct brief_reader *reader, const char *sentence)
 }
 
 /* Where the topic of an instruction such as "Write an email: …" begins; 0: it has none. */
-static size_t instruction_topic(struct brief_reader *reader, const char *lower)
+static size_t instruction_topic(const char *lower)
 {
     size_t at = words_topic(lower);
     size_t colon = strcspn(lower, ":");
     bool has_colon = lower[colon] == ':' && lower[colon + 1] == ' ';
-    if (at == 0 && has_colon && words_name_email(arena_dup_bytes(reader->arena, lower, colon)))
+    static const char writes[] =
+        "write|create|make|draft|design|schreib|erstell|verfass|écri|rédig|crée|escrib|redacta|crea|prepar";
+    size_t size;
+    if (at == 0 && has_colon && find_phrase(lower, writes, &size) == lower)
         at = colon + 2;
     return at;
 }
@@ -102,13 +105,14 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
 {
     const char *lower = text_lower(reader->arena, sentence);
     bool instructs = words_instruct(lower);
-    size_t at = instructs ? instruction_topic(reader, lower) : 0;
+    size_t at = instructs ? instruction_topic(lower) : 0;
     if (instructs && at == 0)
         return;
     size_t size = words_topic_size(lower + at);
     bool names_email = words_name_email(arena_dup_bytes(reader->arena, lower + at, size));
     if (!instructs && !names_email && read_eyebrow(reader, sentence))
         return;
+    bool is_said = lower[at + size] == ':';
     if (!instructs && names_email) {
         at = lower[size] == ':' ? size + 1 + strspn(lower + size + 1, " ") : words_topic(lower);
         size = words_topic_size(lower + at);
@@ -121,7 +125,7 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
     if (reader->facts->lead == NULL)
         reader->facts->lead = topic_lead(reader, sentence + at, size);
     /* "Ask for feedback on the last order" is no text for readers. */
-    if ((instructs || names_email) && has_fixed_heading(reader) && reader->facts->lead != NULL &&
+    if ((instructs || (names_email && !is_said)) && has_fixed_heading(reader) && reader->facts->lead != NULL &&
         strcasestr(reader->facts->lead, heading) != NULL)
         reader->facts->lead = NULL;
 }

@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { TEXT_MAX_BYTES = 256 * 1024, SHORT_NUMBER_DIGITS = 2, BROKEN_TAG_MAX_BYTES = 60 };
+enum { TEXT_MAX_BYTES = 256 * 1024, SHORT_NUMBER_DIGITS = 2, BROKEN_TAG_MAX_BYTES = 60, ABBREVIATION_MAX = 6 };
 
 static const char ellipsis[] = "…";
 
@@ -162,9 +162,9 @@ static bool is_inner_dot(const char *text, size_t at)
                strncmp(lower, "dez", 3) == 0;
     }
     size_t word = 0;
-    while (word < at && isalpha((unsigned char)text[at - 1 - word]))
+    while (word < at && is_word_part(text[at - 1 - word]))
         word++;
-    return islower((unsigned char)*next) || (word == 1 && number == 0) ||
+    return (islower((unsigned char)*next) && word < ABBREVIATION_MAX) || (word == 1 && number == 0) ||
            (at >= 2 && word == 2 && strncmp(text + at - 2, "St", 2) == 0);
 }
 

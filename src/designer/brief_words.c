@@ -281,7 +281,7 @@ bool words_name_email(const char *text)
     size_t size;
     return find_phrase(text,
                        "email|e-mail|mail|newsletter|message|rundbrief|courriel|correo|boletín|infolettre|geschäftsbrief|letter "
-                       "to|lettre aux|cart reminder|feedback request|webinar invite",
+                       "to|lettre aux|cart reminder|feedback request",
                        &size) != NULL;
 }
 

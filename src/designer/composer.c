@@ -229,7 +229,9 @@ static size_t body_bytes(const struct composer *composer)
 static void place_button(struct composer *composer)
 {
     json_t *button = main_button(composer);
-    bool repeats = composer->has_button && body_bytes(composer) < LONG_BODY_BYTES;
+    bool has_stories = json_array_size(composer->facts->stories) > 1 && composer->facts->action_label == NULL;
+    bool repeats = has_stories || (composer->has_button && body_bytes(composer) < LONG_BODY_BYTES);
+    composer->has_button = composer->has_button || has_stories; /* each story has its own */
     if (button == NULL || repeats)
         return;
     composer->has_button = true;
@@ -298,11 +300,19 @@ static bool is_paragraph(const json_t *block)
     return text_equal(json_get_text(block, "type"), "text") && json_object_get(block, "heading") == NULL;
 }
 
+/* "We miss you." below the heading "We miss you" */
+static bool repeats_heading(const struct composer *composer)
+{
+    const char *lead = composer->facts->lead;
+    size_t size = composer->heading != NULL ? strlen(composer->heading) : 0;
+    return lead != NULL && size > 0 && strncmp(lead, composer->heading, size) == 0 && strlen(lead) <= size + 1;
+}
+
 /* A text for a greeting when the body begins with none. */
 static void greet(struct composer *composer, json_t *body)
 {
     json_t *first = json_array_get(body, 0);
-    const char *lead = composer->facts->lead;
+    const char *lead = repeats_event(composer) || repeats_heading(composer) ? NULL : composer->facts->lead;
     if (lead != NULL && is_paragraph(first)) {
         json_object_set_new(first, "body",
                             json_string(arena_printf(composer->arena, "%s\n\n%s", lead, json_get_text(first, "body"))));
@@ -320,7 +330,9 @@ static json_t *body_of(struct composer *composer)
 {
     json_t *body = json_in_arena(composer->arena, json_deep_copy(composer->facts->body));
     const char *description = composer->brief->brand.description;
-    bool is_bare = json_array_size(body) == 0 && composer->facts->lead == NULL && !composer->facts->is_verbatim;
+    bool is_bare = json_array_size(body) == 0 && composer->facts->lead == NULL && !composer->facts->is_verbatim &&
+                   json_array_size(composer->facts->stories) == 0 && json_array_size(composer->facts->products) == 0 &&
+                   composer->facts->each == NULL;
     if (is_bare && description != NULL) {
         json_t *block = new_block(composer, "text", NULL);
         set_brand_text(composer, block, "body", description, 600);

@@ -207,7 +207,8 @@ static bool is_capital(const char *text)
 static size_t word_size(const char *text)
 {
     size_t size = 0;
-    while (is_word_part(text[size]) || ((text[size] == '-' || text[size] == '\'') && is_word_part(text[size + 1])))
+    while ((is_word_part(text[size]) && !text_starts_with(text + size, "…")) ||
+           ((text[size] == '-' || text[size] == '\'') && is_word_part(text[size + 1])))
         size++;
     return size;
 }

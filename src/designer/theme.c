@@ -111,6 +111,8 @@ struct palette {
     struct colour muted;
     struct colour accent;
     struct colour on_accent;
+    struct colour band; /* the accent behind large areas */
+    struct colour on_band;
 };
 
 static struct colour usual(const char *text)
@@ -130,29 +132,43 @@ static struct colour pick(const json_t *own, const json_t *brand, const char *me
 static struct palette light_palette(const json_t *own, const json_t *brand)
 {
     struct colour accent = pick(own, brand, "accent", usual("#1f5fbf"));
+    struct colour on_accent = pick(own, brand, "onAccent", usual("#ffffff"));
     return (struct palette){
         .ground = pick(own, brand, "ground", usual("#f4f4f2")),
         .surface = pick(own, brand, "surface", usual("#ffffff")),
         .ink = pick(own, brand, "ink", usual("#1d1f23")),
         .muted = pick(own, brand, "muted", usual("#5d6168")),
         .accent = accent,
-        .on_accent = pick(own, brand, "onAccent", usual("#ffffff")),
+        .on_accent = on_accent,
+        .band = accent,
+        .on_band = on_accent,
     };
 }
 
-/* Dark colours that nobody has given keep the hues of the light ones. */
+static bool has_member(const json_t *own, const json_t *brand, const char *member)
+{
+    return (own != NULL && json_get_text(own, member) != NULL) || (brand != NULL && json_get_text(brand, member) != NULL);
+}
+
+/* Dark colours that nobody has given keep the hues of the light ones. Large areas are deeper than buttons, which would glare. */
 static struct palette dark_palette(const json_t *own, const json_t *brand, const struct palette *light)
 {
     static const double grey_chroma = 0.012;
     double hue = light->accent.hue;
-    struct colour accent = { 0.78, light->accent.chroma < 0.14 ? light->accent.chroma : 0.14, hue };
+    double chroma = light->accent.chroma < 0.14 ? light->accent.chroma : 0.14;
+    struct colour ink = pick(own, brand, "ink", (struct colour){ 0.95, grey_chroma / 2, hue });
+    struct colour accent = pick(own, brand, "accent", (struct colour){ 0.78, chroma, hue });
+    struct colour on_accent = pick(own, brand, "onAccent", (struct colour){ 0.2, 0.03, hue });
+    bool is_given = has_member(own, brand, "accent");
     return (struct palette){
         .ground = pick(own, brand, "ground", (struct colour){ 0.16, grey_chroma, hue }),
         .surface = pick(own, brand, "surface", (struct colour){ 0.21, grey_chroma, hue }),
-        .ink = pick(own, brand, "ink", (struct colour){ 0.95, grey_chroma / 2, hue }),
+        .ink = ink,
         .muted = pick(own, brand, "muted", (struct colour){ 0.76, grey_chroma, hue }),
-        .accent = pick(own, brand, "accent", accent),
-        .on_accent = pick(own, brand, "onAccent", (struct colour){ 0.2, 0.03, hue }),
+        .accent = accent,
+        .on_accent = on_accent,
+        .band = is_given ? accent : (struct colour){ 0.4, chroma, hue },
+        .on_band = is_given ? on_accent : ink,
     };
 }
 
@@ -169,6 +185,8 @@ struct tone {
     struct colour link;
     struct colour button;
     struct colour on_button;
+    struct colour band; /* behind large headings */
+    struct colour on_band;
     struct colour card;
     struct colour line;
 };
@@ -183,6 +201,7 @@ static struct tone finish(struct tone tone)
     tone.muted = colour_readable(tone.muted, tone.ground, tone.card, text_contrast);
     tone.link = colour_readable(tone.link, tone.ground, tone.card, text_contrast);
     tone.on_button = colour_readable(tone.on_button, tone.button, tone.button, text_contrast);
+    tone.on_band = colour_readable(tone.on_band, tone.band, tone.band, text_contrast);
     return tone;
 }
 
@@ -195,6 +214,8 @@ static struct tone plain_tone(const struct palette *palette)
         .link = palette->accent,
         .button = palette->accent,
         .on_button = palette->on_accent,
+        .band = palette->band,
+        .on_band = palette->on_band,
         .card = colour_mix(palette->surface, palette->ink, card_share),
         .line = colour_mix(palette->surface, palette->ink, line_share),
     });
@@ -212,18 +233,21 @@ static struct tone tint_tone(const struct palette *palette)
 /* Cards go away from the ink, so that they only gain contrast. */
 static struct tone accent_tone(const struct palette *palette)
 {
-    struct colour ink = colour_readable(palette->on_accent, palette->accent, palette->accent, text_contrast);
-    struct colour card = palette->accent;
+    struct colour ground = palette->band;
+    struct colour ink = colour_readable(palette->on_band, ground, ground, text_contrast);
+    struct colour card = ground;
     card.lightness += ink.lightness > card.lightness ? -0.05 : 0.05;
     return finish((struct tone){
-        .ground = palette->accent,
+        .ground = ground,
         .ink = ink,
-        .muted = colour_mix(ink, palette->accent, 0.12),
+        .muted = colour_mix(ink, ground, 0.12),
         .link = ink,
         .button = ink,
-        .on_button = palette->accent,
+        .on_button = ground,
+        .band = ink,
+        .on_band = ground,
         .card = card,
-        .line = colour_mix(palette->accent, ink, 0.35),
+        .line = colour_mix(ground, ink, 0.35),
     });
 }
 
@@ -240,6 +264,8 @@ static struct tone dark_tone(const struct palette *palette, const struct palette
         .link = dark->accent,
         .button = dark->accent,
         .on_button = dark->on_accent,
+        .band = dark->band,
+        .on_band = dark->on_band,
         .card = colour_mix(ground, dark->ink, card_share),
         .line = colour_mix(ground, dark->ink, line_share),
     });
@@ -256,9 +282,10 @@ static json_t *text_of(struct colour colour)
 
 static json_t *tone_json(struct tone tone)
 {
-    return json_pack("{so so so so so so so so}", "ground", text_of(tone.ground), "ink", text_of(tone.ink), "muted",
+    return json_pack("{so so so so so so so so so so}", "ground", text_of(tone.ground), "ink", text_of(tone.ink), "muted",
                      text_of(tone.muted), "link", text_of(tone.link), "button", text_of(tone.button), "onButton",
-                     text_of(tone.on_button), "card", text_of(tone.card), "line", text_of(tone.line));
+                     text_of(tone.on_button), "card", text_of(tone.card), "line", text_of(tone.line), "band", text_of(tone.band),
+                     "onBand", text_of(tone.on_band));
 }
 
 static json_t *mode_json(const struct palette *palette, const struct palette *dark)

@@ -46,7 +46,7 @@ export class Designs {
   async make(brief, brand, more) {
     const composed = await this.compose(brief, brand, more);
     const { html, text, report } = await drawDocument(composed.document, composed.look, { locale: brand.locale, timeZone: brand.timeZone });
-    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: composed.document.subjectLine, filled: fill(html, brand) };
+    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: fill(composed.document.subjectLine ?? '', brand), filled: fill(html, brand) };
   }
 
   close() {

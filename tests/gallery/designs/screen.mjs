@@ -36,8 +36,10 @@ export async function show(browser, html, view = { width: WIDE, scheme: 'light' 
   return page;
 }
 
-/** The email as a picture. */
+/** The whole email as a picture. */
 export async function picture(page, view, options = {}) {
   await setView(page, view);
-  return page.screenshot({ fullPage: true, ...options });
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await setView(page, { ...view, height });
+  return page.screenshot({ captureBeyondViewport: false, ...options });
 }

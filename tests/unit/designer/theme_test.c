@@ -94,6 +94,7 @@ static void check_mode(const json_t *mode)
             assert_true(contrast_of(tone, texts[i], "card") >= 4.5);
         }
         assert_true(contrast_of(tone, "onButton", "button") >= 4.5);
+        assert_true(contrast_of(tone, "onBand", "band") >= 4.5);
     }
 }
 

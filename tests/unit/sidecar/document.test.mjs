@@ -12,7 +12,7 @@ const declared = JSON.parse(readFileSync(new URL('../../../schemas/document.json
 const TONES = declared.block.tone.values;
 const BRAND = { locale: 'en', timeZone: 'Europe/Berlin' };
 
-const tone = (ground, ink) => ({ ground, ink, muted: ink, link: ink, button: ink, onButton: ground, card: ground, line: ink });
+const tone = (ground, ink) => ({ ground, ink, muted: ink, link: ink, button: ink, onButton: ground, card: ground, line: ink, band: ink, onBand: ground });
 const tones = (ground, ink) => ({ page: ground, tones: Object.fromEntries(TONES.map((name) => [name, tone(ground, ink)])) });
 const LOOK = {
   width: 600, headingFont: 'Georgia, serif', headingWeight: 700, bodyFont: 'Arial, sans-serif',

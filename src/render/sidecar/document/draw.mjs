@@ -22,6 +22,9 @@ const MARKS = /\{% comment %\}block (\w+) (begin|end)\{% endcomment %\}/g;
 
 const COMMENT_TAGS = new Set(['comment', 'endcomment']);
 
+/** mjml writes it to pictures of unknown height; the attribute must be a number. */
+const NO_HEIGHT = ' height="auto"';
+
 const raw = (text) => `<mj-raw>${text}</mj-raw>`;
 
 function drawBlock(block, look, locale) {
@@ -64,7 +67,7 @@ export function documentMjml(document, look, brand) {
  */
 export async function drawDocument(document, look, brand) {
   const { html: source, warnings } = await renderMjml(documentMjml(document, look, brand));
-  const prepared = prepareHtml({ content: source, warnings });
+  const prepared = prepareHtml({ content: source.replaceAll(NO_HEIGHT, ''), warnings });
   const { text: html, places } = takeMarks(prepared.html);
   return {
     ...prepared, html, blocks: places,

@@ -50,19 +50,18 @@ export class Parts {
     return `<mj-section css-class="${css}"${this.#direction} background-color="${this.colours.ground}" padding="${top}px ${sides}px ${bottom}px">${contents}</mj-section>`;
   }
 
-  /** A section in the colours of buttons. Its text is drawn by `flipped`. */
+  /** A section in the colours of bands. Its text is drawn by `flipped`. */
   band(contents, { top, bottom }) {
-    const { button } = this.colours;
-    return `<mj-section css-class="t-${this.tone} gutter flip"${this.#direction} background-color="${button}" padding="${top}px ${this.gutter}px ${bottom}px">`
+    return `<mj-section css-class="t-${this.tone} gutter flip"${this.#direction} background-color="${this.colours.band}" padding="${top}px ${this.gutter}px ${bottom}px">`
       + `<mj-column${this.#direction}>${contents}</mj-column></mj-section>`;
   }
 
-  /** The same parts in the colours of text on buttons. */
+  /** The same parts in the colours of text on bands. */
   get flipped() {
-    const { button, onButton } = this.colours;
+    const { band, onBand } = this.colours;
     const other = new Parts(this.look, { tone: this.tone, align: this.align }, this.align, this.locale);
-    other.colours = { ...this.colours, ground: button, card: button, ink: onButton, muted: onButton, link: onButton, button: onButton, onButton: button };
-    other.linkStyle = `color:${onButton};text-decoration:underline`;
+    other.colours = { ...this.colours, ground: band, card: band, ink: onBand, muted: onBand, link: onBand, button: onBand, onButton: band };
+    other.linkStyle = `color:${onBand};text-decoration:underline`;
     return other;
   }
 

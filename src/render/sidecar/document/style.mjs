@@ -16,8 +16,8 @@ const tone = (name, colours) => [
   `.t-${name} .rule p, .t-${name} .edge { border-color: ${colours.line} !important; }`,
   `.t-${name} .stroke p, .t-${name} .bar { border-color: ${colours.button} !important; }`,
   `.t-${name} .rim > table > tbody > tr > td > table { border-color: ${colours.button} !important; }`,
-  `.t-${name}.flip, .t-${name}.flip > table { background-color: ${colours.button} !important; }`,
-  `.t-${name}.flip .ink div, .t-${name}.flip .ink .mark { color: ${colours.onButton} !important; }`,
+  `.t-${name}.flip, .t-${name}.flip > table { background-color: ${colours.band} !important; }`,
+  `.t-${name}.flip .ink div, .t-${name}.flip .ink .mark { color: ${colours.onBand} !important; }`,
 ];
 
 /** @param {string[]} tones the tones of the document's blocks */
