@@ -104,7 +104,7 @@ struct category_words {
     const char *words;
 };
 
-/* Of equal weights, the first counts. */
+/* Of equal weights, the words that come first in the text count. */
 static const struct category_words categories[] = {
     { "cart-abandonment", 6,
       "abandoned cart|cart abandon|left in their cart|left in the cart|left something in|warenkorb|panier|carrito|checkout "
@@ -128,7 +128,8 @@ static const struct category_words categories[] = {
       "product update|release notes|changelog|new feature|new version|what's new in|neue funktion|neue version|neuerungen|mise à "
       "jour|nouvelle fonction|nouvelle version|actualización|nueva función|nueva versión" },
     { "product-launch", 4,
-      "launch|introducing|introduce our|announce our new|new product|pre-order|neues "
+      "launch|introducing|introduce our|announce our new|annonce notre nouve|annonce nos nouve|kündige unser neu|kündige unsere "
+      "neu|anuncia nuestr|new product|pre-order|neues "
       "produkt|markteinführung|vorbestell|neuheit|lancement|nouveau "
       "produit|lanzamiento|nuevo producto" },
     { "newsletter", 4,
@@ -148,13 +149,16 @@ static const struct category_words categories[] = {
 const char *words_category(const char *text)
 {
     size_t best = 0;
+    const char *first = NULL;
     const char *category = "general";
     for (size_t i = 0; i < ARRAY_SIZE(categories); i++) {
         size_t size;
-        if (find_phrase(text, categories[i].words, &size) != NULL && categories[i].weight > best) {
-            best = categories[i].weight;
-            category = categories[i].category;
-        }
+        const char *at = find_phrase(text, categories[i].words, &size);
+        if (at == NULL || categories[i].weight < best || (categories[i].weight == best && at >= first))
+            continue;
+        best = categories[i].weight;
+        first = at;
+        category = categories[i].category;
     }
     return category;
 }

@@ -18,6 +18,7 @@ enum {
     TITLE_MAX_CHARS = 120,
     HEADING_MAX_CHARS = 200,
     LONG_BODY_BYTES = 900,
+    LEAD_MORE_CHARS = 60,
     TEXT_MAX_BYTES = 128 * 1024,
 };
 
@@ -259,7 +260,7 @@ static bool repeats_offer(const struct composer *composer)
     const struct brief_facts *facts = composer->facts;
     const char *value = facts->is_verbatim ? NULL : json_get_text(facts->offer, "value");
     return value != NULL && facts->lead != NULL && strcasestr(facts->lead, value) != NULL &&
-           utf8_length(facts->lead) < utf8_length(value) + 45;
+           utf8_length(facts->lead) < utf8_length(value) + LEAD_MORE_CHARS;
 }
 
 static void place_hero(struct composer *composer)
@@ -427,10 +428,27 @@ static void place_fact(struct composer *composer, const char *type, const json_t
         place(composer, new_block(composer, type, members), type);
 }
 
+/* "20% off" of "20% off all tools", which is the heading already. */
+static const char *short_value(struct arena *arena, const char *value)
+{
+    const char *sign = strchr(value, '%');
+    const char *word = sign != NULL && sign[1] == ' ' ? sign + 2 : NULL;
+    size_t size = word != NULL ? strcspn(word, " ") : 0;
+    if (size < 3) /* "de", "du", "of": the word behind them says it */
+        return value;
+    return line_of(arena, value, (size_t)(word - value) + size);
+}
+
 static void place_offer(struct composer *composer)
 {
-    if (!composer->facts->is_verbatim)
-        place_fact(composer, "offer", composer->facts->offer);
+    const json_t *offer = composer->facts->offer;
+    const char *value = composer->facts->is_verbatim ? NULL : json_get_text(offer, "value");
+    if (value == NULL)
+        return;
+    json_t *block = new_block(composer, "offer", offer);
+    if (composer->heading != NULL && strcasecmp(value, composer->heading) == 0)
+        json_object_set_new(block, "value", json_string(short_value(composer->arena, value)));
+    place(composer, block, "offer");
 }
 
 static void place_event(struct composer *composer)

@@ -26,7 +26,11 @@ const valuesOf = (brand) => ({
   contact: { firstName: 'Maya' }, unsubscribeUrl: 'https://mail.example/u/1', payload: { items: ITEMS }, brand: { name: brand.name, address: brand.address },
 });
 
-export const fill = (template, brand) => new Liquid().parseAndRenderSync(template, valuesOf(brand));
+const escaping = new Liquid({ outputEscape: 'escape' });
+const plain = new Liquid();
+
+/** A design as the recipient of the tests gets it. */
+export const fill = (html, brand) => escaping.parseAndRenderSync(html, valuesOf(brand));
 
 export class Designs {
   /** @param {string} build the folder of the build: debug or release */
@@ -46,7 +50,7 @@ export class Designs {
   async make(brief, brand, more) {
     const composed = await this.compose(brief, brand, more);
     const { html, text, report } = await drawDocument(composed.document, composed.look, { locale: brand.locale, timeZone: brand.timeZone });
-    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: fill(composed.document.subjectLine ?? '', brand), filled: fill(html, brand) };
+    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: plain.parseAndRenderSync(composed.document.subjectLine ?? '', valuesOf(brand)), filled: fill(html, brand) };
   }
 
   close() {
