@@ -4,11 +4,13 @@
 //   document + look ─► MJML with marks around the blocks ─► HTML ─► prepared HTML, marks taken out ─► places of the blocks
 
 import { prepareHtml } from '../html/prepare.mjs';
+import { CLIP_WARNING_BYTES } from '../limits.mjs';
 import { renderMjml } from '../mjml/mjml.mjs';
 import * as closing from './blocks/closing.mjs';
 import * as commerce from './blocks/commerce.mjs';
 import * as content from './blocks/content.mjs';
 import * as opening from './blocks/opening.mjs';
+import { compact } from './compact.mjs';
 import { attribute, plain } from './inline.mjs';
 import { Parts } from './parts.mjs';
 import { styleSheet } from './style.mjs';
@@ -19,6 +21,9 @@ const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', '
 /** Marks are comments of the template language, which pass the pipeline unchanged. */
 const markOf = (id, end) => `{% comment %}block ${id} ${end}{% endcomment %}`;
 const MARKS = /\{% comment %\}block (\w+) (begin|end)\{% endcomment %\}/g;
+
+const CLIPPED = 'GMAIL_CLIP';
+const HEAVIEST = 3;
 
 const COMMENT_TAGS = new Set(['comment', 'endcomment']);
 
@@ -67,14 +72,25 @@ export function documentMjml(document, look, brand) {
  */
 export async function drawDocument(document, look, brand) {
   const { html: source, warnings } = await renderMjml(documentMjml(document, look, brand));
-  const prepared = prepareHtml({ content: source.replaceAll(NO_HEIGHT, ''), warnings });
+  const prepared = prepareHtml({ content: compact(source.replaceAll(NO_HEIGHT, '')), warnings });
   const { text: html, places } = takeMarks(prepared.html);
   return {
     ...prepared, html, blocks: places,
     text: takeMarks(prepared.text).text,
     tags: prepared.tags.filter((tag) => !COMMENT_TAGS.has(tag)),
-    report: { ...prepared.report, htmlBytes: Buffer.byteLength(html) },
+    report: { ...prepared.report, htmlBytes: Buffer.byteLength(html), warnings: sizedWarnings(prepared.report.warnings, html, places) },
   };
+}
+
+/** The warning of the preparation counts the marks; this one names the heaviest blocks. */
+function sizedWarnings(warnings, html, places) {
+  const others = warnings.filter(({ code }) => code !== CLIPPED);
+  const bytes = Buffer.byteLength(html);
+  if (bytes <= CLIP_WARNING_BYTES) return others;
+  const heaviest = places.map(({ id, begin, end }) => ({ id, bytes: end - begin })).sort((one, other) => other.bytes - one.bytes).slice(0, HEAVIEST);
+  const message = `The HTML is ${Math.round(bytes / 1024)} KB and Gmail hides what follows about 102 KB. The document has ${places.length} blocks. `
+    + `Heaviest: ${heaviest.map(({ id, bytes: size }) => `${id} with ${Math.round(size / 102.4) / 10} KB`).join(', ')}.`;
+  return [...others, { code: CLIPPED, message }];
 }
 
 /** Takes the marks out of a text: {text, places: [{id, begin, end}]}, in bytes of UTF-8. */

@@ -24,7 +24,8 @@ const tone = (name, colours) => [
 export function styleSheet(look, tones) {
   const { dark, type } = look;
   return [
-    'h1, h2, h3, p { margin: 0; font-size: inherit; line-height: inherit; font-weight: inherit; }',
+    'h1, h2, h3 { margin: 0; font-size: inherit; line-height: inherit; font-weight: inherit; }',
+    'p { margin: 0; }',
     'p + p { margin-top: 14px; }',
     'h1 { letter-spacing: -0.5px; }',
     '@media (max-width: 479px) {',
