@@ -8,7 +8,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { LANGUAGES = 4, WORD_MAX_BYTES = 24 };
+enum { LANGUAGES = 7, WORD_MAX_BYTES = 24 };
 
 /* ---- Language ---- */
 
@@ -27,6 +27,10 @@ static const struct language languages[LANGUAGES] = {
             "rédige écris toutes " },
     { "es", " el la los las y para con una un nuestro nuestra nuestros es del al en de por hasta su sus que este esta escribe "
             "redacta todos todas " },
+    { "it",
+      " il lo gli le di del della che per con una un non e è ci si vi nostro nostra nostri dal alla sono questo questa ogni " },
+    { "nl", " de het een en van voor met op u uw ons onze wij wat niet bij dat naar zijn wilt " },
+    { "pt", " da do das dos para com uma não nosso nossa nossos nossas você seu sua até pela pelo são " },
 };
 
 static const char *primary_language(struct arena *arena, const char *locale)
@@ -308,7 +312,7 @@ size_t words_topic_size(const char *text)
 
 size_t words_determiner(const char *topic, const char *language)
 {
-    static const char en[] = "the |a |an ";
+    static const char en[] = "a note to say |the |a |an ";
     static const char de[] = "unseren |unserem |unserer |unsere |unser |den |dem |der |die |das |einen |einem |einer |eine |ein ";
     static const char fr[] = "notre |nos |votre |le |la |les |l'|l’|une |un |des ";
     static const char es[] = "nuestro |nuestra |nuestros |nuestras |el |la |los |las |un |una ";

@@ -3,6 +3,7 @@
 #include "designer/brief_facts.h"
 #include "designer/brief_text.h"
 #include "designer/brief_words.h"
+#include "designer/fixed_phrases.h"
 
 #include "base/json_read.h"
 #include "base/text.h"
@@ -278,8 +279,12 @@ static void settle_offer(struct brief_reader *reader)
         return;
     const char *heading = reader->facts->heading != NULL ? reader->facts->heading : reader->facts->topic;
     json_t *offer = json_in_arena(reader->arena, json_object());
-    set_text(reader->arena, offer, "value", value != NULL ? capital(reader->arena, value) : heading, 120);
-    set_text(reader->arena, offer, "code", reader->code, 60);
+    /* The topic of a welcome is no offer; its code stands alone. */
+    bool is_code = value == NULL && fixed_heading(reader->arena, reader->facts->language, reader->facts->category, "") != NULL;
+    const char *words = is_code ? reader->code : heading;
+    set_text(reader->arena, offer, "value", value != NULL ? capital(reader->arena, value) : words, 120);
+    if (!is_code)
+        set_text(reader->arena, offer, "code", reader->code, 60);
     set_text(reader->arena, offer, "terms", reader->terms, 1000);
     if (until != NULL)
         json_object_set_new(offer, "until", json_string(moment_of(reader, until->day, until->minute)));

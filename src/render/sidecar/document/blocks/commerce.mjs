@@ -78,7 +78,7 @@ const fixedOrEach = (draw) => (parts, block) => (block.each === undefined ? draw
 
 export const products = {
   align: 'start',
-  grid: fixedOrEach((parts, { items, layout = 'two' }) => productGrid(parts, items, Math.min(PER_ROW[layout], items.length))),
+  grid: fixedOrEach((parts, { items, layout = items.length === 3 ? 'three' : 'two' }) => productGrid(parts, items, Math.min(PER_ROW[layout], items.length))),
   rows: fixedOrEach((parts, { items }) => productRows(parts, items)),
   feature: fixedOrEach((parts, { items }) => featured(parts, items)),
 };
