@@ -446,14 +446,13 @@ static void read_language(struct brief_reader *reader)
 
 static void read_category(struct brief_reader *reader)
 {
-    const char *given = reader->brief->category;
-    const char *words =
-        text_lower(reader->arena, reader->markdown != NULL && *text_trim(reader->arena, reader->prompt) == '\0' ? reader->markdown
-                                                                                                                : reader->prompt);
-    const char *first = words_category(arena_dup_bytes(reader->arena, words, sentence_size(words)));
+    bool is_bare = reader->markdown != NULL && *text_trim(reader->arena, reader->prompt) == '\0';
+    const char *text = is_bare ? reader->markdown : reader->prompt;
+    const char *words = text_lower(reader->arena, text);
+    const char *first = words_category(arena_dup_bytes(reader->arena, words, sentence_size(text)));
     /* "Children are welcome" at the end of an invitation makes no welcome email. */
     const char *found = text_equal(first, "general") ? words_category(words) : first;
-    reader->facts->category = given != NULL ? given : found;
+    reader->facts->category = reader->brief->category != NULL ? reader->brief->category : found;
 }
 
 static void make_safe(struct brief_reader *reader)

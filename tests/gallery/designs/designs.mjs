@@ -21,7 +21,7 @@ export const CATEGORIES = ['welcome', 'newsletter', 'promotional', 'product-laun
 const NOW_S = 1795392000; // 23 November 2026: relative dates begin there
 const BUILD = join(import.meta.dirname, '../../../build');
 
-const ITEMS = [{ name: 'Ember, whole beans, 1 kg', price: '£28.00' }, { name: 'Oat & Ember house mug', price: '£24.00' }];
+const ITEMS = [{ name: 'Sidamo, whole beans, 1 kg', price: '£28.00' }, { name: 'Oat & Rye mug', price: '£24.00' }];
 const valuesOf = (brand) => ({
   contact: { firstName: 'Maya' }, unsubscribeUrl: 'https://mail.example/u/1', payload: { items: ITEMS }, brand: { name: brand.name, address: brand.address },
 });

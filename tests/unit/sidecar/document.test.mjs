@@ -160,6 +160,24 @@ describe('documents', () => {
     assert.match(arabic.html, /align="right"/);
   });
 
+  test('forty short blocks are not clipped; a warning tells the size of a longer document and its heaviest blocks', async () => {
+    const blocksOf = (count) => Array.from({ length: count }, () => ({ type: 'text', variant: 'plain', heading: 'A heading', body: 'A paragraph of some words.' }));
+    const short = await draw(blocksOf(40));
+    assert.deepEqual(short.report.warnings, []);
+    assert.ok(short.report.htmlBytes < 95 * 1024, `${short.report.htmlBytes} bytes`);
+    const long = await draw([...blocksOf(59), { type: 'text', variant: 'plain', body: 'many words '.repeat(1000) }]);
+    const [{ code, message }] = long.report.warnings;
+    assert.equal(code, 'GMAIL_CLIP');
+    assert.match(message, new RegExp(`^The HTML is ${Math.round(long.report.htmlBytes / 1024)} KB .* 60 blocks. Heaviest: b60 with `));
+  });
+
+  test('a document without what mjml repeats keeps the rule for Outlook and the text of callers', async () => {
+    const { html } = await draw([{ type: 'html', variant: 'plain', source: '<p>one <b>two</b>\n <i>three</i></p>' }]);
+    assert.equal(html.match(/mso-table-lspace/g).length, 1);
+    assert.match(html, /<!--\[if mso\]><style>table, td \{[^}]*mso-table-rspace: 0pt/);
+    assert.match(html, /<b>two<\/b>\s<i>three<\/i>/);
+  });
+
   test('inline Markdown', () => {
     const style = 'color:#000000';
     const link = (address, label) => `<a class="link" href="${address}" style="${style}">${label}</a>`;
