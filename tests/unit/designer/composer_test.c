@@ -333,6 +333,20 @@ static void test_each_category_has_three_layouts(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* The third recipe of newsletters gives lists a tint. */
+static void test_a_block_has_the_ground_of_its_heading(void **state)
+{
+    (void)state;
+    struct text_list warnings;
+    struct brief brief = brief_of("---\n# Spring\n\nA text.\n\n- One\n- Two\n");
+    brief.category = "newsletter";
+    brief.seed[1] = 2;
+    assert_string_equal(json_get_text(block_of(composed_document(&brief, &warnings), "list"), "tone"), "tint");
+    brief.prompt = "---\n# Spring\n\n## Dates\n\n- One\n- Two\n";
+    assert_null(json_get_text(block_of(composed_document(&brief, &warnings), "list"), "tone"));
+    assert_int_equal(failures, 0);
+}
+
 static void test_equal_briefs_give_equal_bytes(void **state)
 {
     (void)state;
@@ -415,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_briefs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_briefs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_category_has_three_layouts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_block_has_the_ground_of_its_heading, setup, teardown),
         cmocka_unit_test_setup_teardown(test_equal_briefs_give_equal_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pages_and_references, setup, teardown),
         cmocka_unit_test_setup_teardown(test_inventions_are_found, setup, teardown),

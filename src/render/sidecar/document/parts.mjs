@@ -45,8 +45,14 @@ export class Parts {
     return this.tone === BLOCK_TONE ? this.look.space.block : Math.round(this.look.space.block * BAND_FACTOR);
   }
 
+  /** On a phone, sides are narrower; columns with a gap between begin before the text. */
+  #sidesClass(sides) {
+    if (sides === 0) return '';
+    return sides < this.gutter ? ' near' : ' gutter';
+  }
+
   section(contents, { top = this.blockSpace, bottom = this.blockSpace, sides = this.gutter, classes = '' } = {}) {
-    const css = `t-${this.tone}${sides > 0 ? ' gutter' : ''}${classes && ` ${classes}`}`;
+    const css = `t-${this.tone}${this.#sidesClass(sides)}${classes && ` ${classes}`}`;
     return `<mj-section css-class="${css}"${this.#direction} background-color="${this.colours.ground}" padding="${top}px ${sides}px ${bottom}px">${contents}</mj-section>`;
   }
 

@@ -33,6 +33,7 @@ export function styleSheet(look, tones) {
     `  .mid div { font-size: ${Math.min(Math.round(type.h1 * 0.68), PHONE_HEADING_MAX - 6)}px !important; }`,
     '  h1, h2, h3 { -webkit-hyphens: auto; hyphens: auto; hyphenate-limit-chars: 14 6 6; }',
     '  .gutter > table > tbody > tr > td { padding-left: 20px !important; padding-right: 20px !important; }',
+    '  .near > table > tbody > tr > td { padding-left: 10px !important; padding-right: 10px !important; }',
     '}',
     '@media (prefers-color-scheme: dark) {',
     `  body, .page, .page > div { background-color: ${dark.page} !important; }`,
