@@ -138,6 +138,7 @@ static const struct category_words categories[] = {
       "produit|lanzamiento|nuevo producto" },
     { "newsletter", 4,
       "newsletter|digest|roundup|round-up|monthly news|rundbrief|infolettre|lettre d'information|boletín|boletin" },
+    { "event-invitation", 5, "q&a session|webinar|town hall" },
     { "event-invitation", 4,
       "invit|einlad|lade |workshop|webinar|conference|concert|meetup|summer party|open day|veranstaltung|konzert|tag der "
       "offenen|conférence|atelier|portes ouvertes|taller|concierto|evento" },
@@ -209,11 +210,13 @@ enum label words_label(const char *name)
 
 /* ---- Instructions ---- */
 
-static const char mentions[] = "mention that |also mention that |say that |also say that |tell them that |tell them |tell readers "
-                               "that |point out that |note that |explain that |include that |"
-                               "remind them that |let them know that |erwähne, dass |erwähne auch, dass |sag, dass |sage, dass "
-                               "|weise darauf hin, dass |mentionne que |mentionnez que |précise que |"
-                               "menciona que |di que |indica que ";
+static const char mentions[] =
+    "tell customers that |tell our customers that |tell everybody that |tell everyone that |inform customers that |mention that "
+    "|also mention that |say that |also say that |tell them that |tell them |tell readers "
+    "that |point out that |note that |explain that |include that |"
+    "remind them that |let them know that |erwähne, dass |erwähne auch, dass |sag, dass |sage, dass "
+    "|weise darauf hin, dass |mentionne que |mentionnez que |précise que |"
+    "menciona que |di que |indica que ";
 static const char verbs[] =
     "please write |please create |please make |please draft |please design |please send |please include |please mention |please "
     "use |please add |please keep |"
@@ -237,7 +240,8 @@ static const char verbs[] =
 /* Instructions that have the topic right behind their verb. */
 static const char direct_verbs[] =
     "announce |promote |introduce |celebrate |introducing |announcing |kündige |bewirb |annonce |annoncez |anuncia ";
-static const char strong_topics[] = " about | announcing | introducing | promoting | celebrating | to announce | to introduce | to "
+static const char strong_topics[] = " tells customers that | tells our customers that | tells customers | about | announcing | "
+                                    "introducing | promoting | celebrating | to announce | to introduce | to "
                                     "promote | über | anlässlich | à propos de | annonçant | sobre | acerca de ";
 static const char guests[] =
     " to the | to our | to a | to | zum | zur | zu | à la | à notre | à nos | au | a la | al | a nuestro | a nuestra ";

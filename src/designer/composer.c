@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "designer/brief_body.h"
 #include "designer/brief_text.h"
+#include "designer/composer_work.h"
 #include "designer/fixed_phrases.h"
 #include "designer/recipes.h"
 
 #include <string.h>
 
 enum {
-    WARNINGS_MAX = 60,
     WORD_MAX_BYTES = 64,
     SUBJECT_MAX_CHARS = 120,
     PREVIEW_MAX_CHARS = 140,
@@ -19,27 +19,9 @@ enum {
     HEADING_MAX_CHARS = 200,
     LONG_BODY_BYTES = 900,
     LEAD_MORE_CHARS = 60,
+    TAKEN_MAX_CHARS = 80,
     TEXT_MAX_BYTES = 128 * 1024,
 };
-
-struct composer {
-    struct arena *arena;
-    const struct brief *brief;
-    const struct brief_facts *facts;
-    const struct fixed_phrases *phrases; /* NULL: the language has none */
-    const char *heading;
-    const char *recipe;
-    json_t *blocks;
-    const char **warnings;
-    size_t warning_count;
-    bool has_button; /* the main button is in the email */
-};
-
-static void warn(struct composer *composer, const char *warning)
-{
-    if (composer->warning_count < WARNINGS_MAX)
-        composer->warnings[composer->warning_count++] = warning;
-}
 
 /* ---- Texts ---- */
 
@@ -78,6 +60,11 @@ static const char *first_sentence(const struct composer *composer)
 {
     const char *text = first_text(composer);
     return text != NULL ? line_of(composer->arena, text, sentence_size(text)) : NULL;
+}
+
+static bool is_paragraph(const json_t *block)
+{
+    return text_equal(json_get_text(block, "type"), "text") && json_object_get(block, "heading") == NULL;
 }
 
 /* ---- Blocks ---- */
@@ -163,7 +150,7 @@ static void place_header(struct composer *composer)
     if (json_object_size(block) > 1)
         place(composer, block, "header");
     else
-        warn(composer, "The brand has no name and no logo. The email has no header.");
+        composer_warn(composer, "The brand has no name and no logo. The email has no header.");
 }
 
 static void place_footer(struct composer *composer)
@@ -296,11 +283,6 @@ static void set_greeting(struct composer *composer, json_t *block)
                             json_string(arena_printf(composer->arena, "%s\n\n%s", composer->phrases->greeting, body)));
 }
 
-static bool is_paragraph(const json_t *block)
-{
-    return text_equal(json_get_text(block, "type"), "text") && json_object_get(block, "heading") == NULL;
-}
-
 /* "We miss you." below the heading "We miss you" */
 static bool repeats_heading(const struct composer *composer)
 {
@@ -327,19 +309,36 @@ static void greet(struct composer *composer, json_t *body)
         set_greeting(composer, first);
 }
 
+/* Takes what the heading or the offer says out of the first paragraph. */
+static void drop_repetitions(const struct composer *composer, json_t *body)
+{
+    json_t *first = json_array_get(body, 0);
+    const char *text = is_paragraph(first) ? arena_dup(composer->arena, json_get_text(first, "body")) : NULL;
+    const char *offer = composer->facts->is_verbatim ? NULL : json_get_text(composer->facts->offer, "value");
+    if (text != NULL && composer->took_first)
+        text += sentence_size(text);
+    if (text != NULL && offer != NULL && strncasecmp(text, offer, strlen(offer)) == 0 && strlen(text) <= strlen(offer) + 1)
+        text = "";
+    if (text != NULL && *text == '\0')
+        json_array_remove(body, 0);
+    else if (text != NULL)
+        json_object_set_new(first, "body", json_string(text));
+}
+
 static json_t *body_of(struct composer *composer)
 {
     json_t *body = json_in_arena(composer->arena, json_deep_copy(composer->facts->body));
+    drop_repetitions(composer, body);
     const char *description = composer->brief->brand.description;
-    bool is_bare = json_array_size(body) == 0 && composer->facts->lead == NULL && !composer->facts->is_verbatim &&
-                   json_array_size(composer->facts->stories) == 0 && json_array_size(composer->facts->products) == 0 &&
-                   composer->facts->each == NULL;
+    bool is_bare = json_array_size(body) == 0 && !composer->took_first && composer->facts->lead == NULL &&
+                   !composer->facts->is_verbatim && json_array_size(composer->facts->stories) == 0 &&
+                   json_array_size(composer->facts->products) == 0 && composer->facts->each == NULL;
     if (is_bare && description != NULL) {
         json_t *block = new_block(composer, "text", NULL);
         set_brand_text(composer, block, "body", description, 600);
         json_array_append(body, block);
     } else if (is_bare) {
-        warn(composer, "The brief says little beyond its topic. The email is short.");
+        composer_warn(composer, "The brief says little beyond its topic. The email is short.");
     }
     if (greets(composer))
         greet(composer, body);
@@ -491,45 +490,19 @@ static void place_all(struct composer *composer)
     }
 }
 
-/* ---- What a reader would expect ---- */
-
-static void warn_of_event(struct composer *composer)
-{
-    const json_t *event = composer->facts->event;
-    if (event == NULL)
-        warn(composer, "The brief names no date.");
-    if (json_get_text(event, "place") == NULL && json_get_text(event, "address") == NULL)
-        warn(composer, "The brief names no place. A line \"Place: …\" gives one.");
-}
-
-static bool has_products(const struct brief_facts *facts)
-{
-    bool has = facts->each != NULL || json_array_size(facts->products) > 0;
-    for (size_t i = 0; i < json_array_size(facts->body) && !has; i++)
-        has = text_equal(json_get_text(json_array_get(facts->body, i), "type"), "products");
-    return has;
-}
-
-static void warn_of_missing(struct composer *composer)
-{
-    const struct brief_facts *facts = composer->facts;
-    const struct brief_brand *brand = &composer->brief->brand;
-    if (text_starts_with(facts->category, "event-") && !facts->is_verbatim)
-        warn_of_event(composer);
-    if (text_equal(facts->category, "promotional") && facts->offer == NULL && !has_products(facts) && !facts->is_verbatim)
-        warn(composer, "The brief names no offer: no discount, no code and no products.");
-    if (text_equal(facts->category, "cart-abandonment") && !has_products(facts))
-        warn(composer,
-             "The brief names no products. The path of an array of the payload, such as payload.items, shows those of a cart.");
-    if (!composer->has_button && !facts->is_verbatim)
-        warn(composer, "The brief names no link. The email has no button.");
-    else if (facts->action_href == NULL && !facts->is_verbatim && composer->has_button && brand->website != NULL)
-        warn(composer, "The brief names no link. The button leads to the website of the brand.");
-    if (brand->address == NULL)
-        warn(composer, "The brand has no postal address. The footer shows none until it has one.");
-}
-
 /* ---- The whole document ---- */
+
+/* The first sentence of the body as a heading, without its full stop; NULL: it is too long, or the body begins with no text. */
+static const char *take_first_sentence(struct composer *composer)
+{
+    const json_t *first = json_array_get(composer->facts->body, 0);
+    const char *sentence = is_paragraph(first) ? first_sentence(composer) : NULL;
+    if (sentence == NULL || utf8_length(sentence) > TAKEN_MAX_CHARS || *sentence == '\0')
+        return NULL;
+    composer->took_first = true;
+    size_t size = strlen(sentence);
+    return arena_dup_bytes(composer->arena, sentence, sentence[size - 1] == '.' ? size - 1 : size);
+}
 
 static const char *heading_of(struct composer *composer)
 {
@@ -537,7 +510,11 @@ static const char *heading_of(struct composer *composer)
     const char *fixed = fixed_heading(composer->arena, facts->language, facts->category, composer->brief->brand.name);
     if (facts->heading != NULL || facts->is_verbatim)
         return facts->heading != NULL ? plain_of(composer->arena, facts->heading) : NULL;
-    const char *sentence = fixed != NULL ? fixed : facts->topic != NULL ? facts->topic : first_sentence(composer);
+    const char *sentence = fixed != NULL ? fixed : facts->topic;
+    if (sentence == NULL && facts->lead == NULL)
+        sentence = take_first_sentence(composer);
+    if (sentence == NULL)
+        sentence = first_sentence(composer);
     if (sentence == NULL)
         sentence = facts->offer != NULL ? json_get_text(facts->offer, "value") : composer->brief->brand.name;
     return sentence != NULL ? cut_line(composer->arena, plain_of(composer->arena, sentence), 90) : NULL;
@@ -602,13 +579,13 @@ const struct composed *compose(struct arena *arena, const struct brief *brief)
     struct composed *composed = arena_alloc(arena, sizeof(*composed));
     composer.phrases = fixed_phrases(composer.facts->language);
     composer.blocks = json_in_arena(arena, json_array());
-    composer.warnings = arena_array(arena, WARNINGS_MAX, sizeof(*composer.warnings));
+    composer.warnings = arena_array(arena, COMPOSER_WARNINGS_MAX, sizeof(*composer.warnings));
     composer.recipe = recipe_of(composer.facts->category, choice_of(brief));
     composer.heading = heading_of(&composer);
     for (size_t i = 0; i < composer.facts->warnings.count; i++)
-        warn(&composer, composer.facts->warnings.items[i]);
+        composer_warn(&composer, composer.facts->warnings.items[i]);
     place_all(&composer);
-    warn_of_missing(&composer);
+    composer_warn_of_missing(&composer);
     composed->document = document_of(&composer);
     composed->warnings = (struct text_list){ .items = composer.warnings, .count = composer.warning_count };
     return composed;
