@@ -33,5 +33,6 @@ try {
 for (const [category, found] of layouts) {
   if (wanted.length === 0 && found.size < LAYOUTS) findings.push(`${category}: ${found.size} layouts`);
 }
-console.log(`${count} designs, ${findings.length} findings, ${Math.min(...[...layouts.values()].map(({ size }) => size))} layouts of a category at least`);
+const least = Math.min(...[...layouts.values()].map(({ size }) => size));
+console.log(`${count} designs, ${findings.length} findings${wanted.length === 0 ? `, at least ${least} layouts of a category` : ''}`);
 process.exitCode = findings.length === 0 ? 0 : 1;
