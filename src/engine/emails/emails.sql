@@ -33,8 +33,8 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
 -- its generic plan.
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null
--- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, e.preview_image, e.created_at, e.updated_at
+-- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, made_by text null, preview_image text null, created_at timestamptz, updated_at timestamptz
+select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, v.made_by, e.preview_image, e.created_at, e.updated_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id
@@ -56,22 +56,22 @@ select (select v.html from email_versions v
 
 -- Inserts a design with its first version.
 -- name: email_insert :one
--- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, made_by text, block_serial bigint, now timestamptz
 -- columns: id bigint, version_id bigint
 with ids as (
     select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
 ), email as (
-    insert into emails (brand_id, id, title, status, group_id, latest_version_id, created_at, updated_at)
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, block_serial, created_at, updated_at)
     overriding system value
-    select :brand_id, email_id, :title, 'ready', :group_id, version_id, :now, :now
+    select :brand_id, email_id, :title, 'ready', :group_id, version_id, :block_serial, :now, :now
       from ids
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, link_table, paths, report, created_at)
+                                preview_text, links, link_table, paths, report, document, made_by, created_at)
     overriding system value
     select :brand_id, version_id, email_id, 1, :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text,
-           :links, :link_table, :paths, :report, :now
+           :links, :link_table, :paths, :report, :document, :made_by, :now
       from ids
 )
 select email_id, version_id from ids;
@@ -137,19 +137,21 @@ select v.id, v.subject_line, v.html
   left join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- Appends a version as the latest one of a locked design.
+-- Appends a version as the latest one of a locked design, which may have none yet. The title is null when it stays.
 -- name: email_append_version :exec
--- params: brand_id bigint, email_id bigint, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, email_id bigint, title text null, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, changes text null, made_by text, block_serial bigint, now timestamptz
 with version as (
     insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, link_table, paths, report, created_at)
+                                links, link_table, paths, report, document, changes, made_by, created_at)
     select :brand_id, :email_id,
-           (select max(a.version) + 1 from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id),
-           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report, :now
+           coalesce((select max(a.version) from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id), 0) + 1,
+           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report,
+           :document, :changes, :made_by, :now
     returning id
 )
 update emails
-   set latest_version_id = version.id, status = 'ready', updated_at = :now
+   set latest_version_id = version.id, status = 'ready', title = coalesce(:title, title),
+       block_serial = greatest(block_serial, :block_serial), updated_at = :now
   from version
  where brand_id = :brand_id and emails.id = :email_id;
 

@@ -35,27 +35,6 @@ bool email_prepare_edit(const struct work *work, const json_t *result, struct em
     return is_prepared;
 }
 
-static struct email_append_version_params version_of(const struct work *work, int64_t email_id,
-                                                     const struct email_edited_text *edited)
-{
-    const struct email_content *content = &edited->content;
-    return (struct email_append_version_params){
-        .brand_id = work->brand_id,
-        .email_id = email_id,
-        .subject_line = edited->subject_line,
-        .html = content->html,
-        .plain_text = content->text,
-        .html_code = content->html_code,
-        .text_code = content->text_code,
-        .preview_text = content->preview_text,
-        .links = content->links_json,
-        .link_table = content->link_table_json,
-        .paths = content->paths,
-        .report = json_compact(work->arena, content->report),
-        .now = work->now_us,
-    };
-}
-
 bool email_save_edit(const struct work *work, int64_t email_id, int64_t version_id, const struct email_edited_text *edited,
                      struct email_find_row **ret_email, struct error *err)
 {
@@ -65,13 +44,10 @@ bool email_save_edit(const struct work *work, int64_t email_id, int64_t version_
         return false;
     if (email->latest_version_id.value != version_id)
         return true;
-    struct email_append_version_params version = version_of(work, email_id, edited);
-    struct email_find_params find = { .brand_id = work->brand_id, .id = email_id };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    db_batch_add(batch, &email_append_version_statement, &version);
-    size_t found = db_batch_add(batch, &email_find_statement, &find);
-    if (!db_batch_run(batch, err))
-        return false;
-    *ret_email = db_batch_rows(batch, found)->rows;
-    return true;
+    const struct email_version version = {
+        .content = &edited->content,
+        .subject_line = edited->subject_line,
+        .made_by = "caller",
+    };
+    return email_append_version(work, email_id, &version, ret_email, err);
 }
