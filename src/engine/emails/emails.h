@@ -47,9 +47,9 @@ struct email_content {
     const char *preview_text; /* NULL: none */
     const char *links_json;
     const char *link_table_json; /* the numbered links (engine/tracking/link_table.h) */
-    struct text_list paths;     /* the paths of the placeholders */
-    const json_t *report;       /* removed elements and warnings; NULL: none */
-    struct asset_report images; /* the outcome for each image; empty after email_prepare */
+    struct text_list paths;      /* the paths of the placeholders */
+    const json_t *report;        /* removed elements and warnings; NULL: none */
+    struct asset_report images;  /* the outcome for each image; empty after email_prepare */
 };
 
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
