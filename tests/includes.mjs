@@ -23,7 +23,7 @@ const MODULES = {
   sender: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail'],
   stepper: ['base', 'db', 'crypto', 'engine'],
   jobs: ['base', 'db', 'crypto', 'engine', 'designer', 'net', 'mail', 'render', 'sender'],
-  api: ['base', 'db', 'crypto', 'engine'],
+  api: ['base', 'db', 'crypto', 'engine', 'designer'],
   inbound: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail', 'api'],
   mcp: ['base', 'crypto', 'api'],
   http: ['base', 'crypto', 'api', 'mcp'],

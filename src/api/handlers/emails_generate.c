@@ -1,8 +1,11 @@
-/* The handler that begins the generation of a design. */
+/* The handlers that make designs: of a prompt, and of a document of the caller. */
 #include "api/op_context.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
+#include "designer/document.h"
+#include "engine/emails/groups.h"
 #include "engine/generation/brief_sources.h"
 #include "engine/generation/generations.h"
 
@@ -67,4 +70,36 @@ bool op_emails_create(struct op_context *ctx, const struct emails_create_args *a
     op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, email_id));
     email_write_generation(&ctx->work, email, run_id, &reply->json);
     return true;
+}
+
+/* ---- emails.compose ---- */
+
+/* The canonical document, with the subject beside it in place of its own. */
+static bool read_document(struct op_context *ctx, const struct emails_compose_args *args, struct compose_email_payload *payload,
+                          struct error *err)
+{
+    struct arena *arena = ctx->work.arena;
+    const json_t *document;
+    json_t *given = json_in_arena(arena, json_copy(json_for_iteration(args->document)));
+    if (args->subject_line != NULL)
+        json_object_set_new(given, "subjectLine", json_string(args->subject_line));
+    if (!document_read(arena, given, &payload->block_serial, &document, err)) {
+        error_param_prefix(err, "document");
+        return false;
+    }
+    payload->document = json_compact(arena, document);
+    return true;
+}
+
+bool op_emails_compose(struct op_context *ctx, const struct emails_compose_args *args, struct reply *reply, struct error *err)
+{
+    const struct email_folder folder = {
+        .group_id = { .set = args->group_id != NULL, .value = args->group_id },
+        .group_name = args->group_name,
+    };
+    struct compose_email_payload payload = { .public_url = ctx->work.engine->public_url };
+    bool ignored;
+    return (args->subject_line == NULL || email_check_subject(&ctx->work, args->subject_line, err)) &&
+           read_document(ctx, args, &payload, err) && email_folder_choose(&ctx->work, &folder, &ignored, &payload.group_id, err) &&
+           op_context_enqueue(ctx, reply, compose_email_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

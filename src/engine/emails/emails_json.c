@@ -168,18 +168,34 @@ static void write_asset_report(const struct work *work, const struct email_conte
     json_object_end(json);
 }
 
-void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,
-                          const struct email_saved *saved, struct json_writer *json)
+/* The members that a design has when it was just saved. */
+static void write_saved(const struct work *work, const char *subject_line, const struct email_content *content,
+                        const struct email_saved *saved, struct json_writer *json)
 {
-    json_object_begin(json);
     json_member_id(json, work, "emailId", ID_EMAIL, saved->id);
     json_member_id(json, work, "emailVersionId", ID_VERSION, saved->version_id);
     json_member_text(json, "title", saved->title);
     json_member_text(json, "status", "ready");
     json_member_time(json, "updatedAt", work->now_us);
     write_group(work, saved->group_id, saved->group_name, json);
-    json_member_text_if(json, "subjectLine", import->subject_line);
+    json_member_text_if(json, "subjectLine", subject_line);
     json_member_text_if(json, "previewText", content->preview_text);
+}
+
+void email_write_composed(const struct work *work, const char *subject_line, const struct email_content *content,
+                          const struct email_saved *saved, struct json_writer *json)
+{
+    json_object_begin(json);
+    write_saved(work, subject_line, content, saved, json);
+    write_warnings(work, content, json);
+    json_object_end(json);
+}
+
+void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,
+                          const struct email_saved *saved, struct json_writer *json)
+{
+    json_object_begin(json);
+    write_saved(work, import->subject_line, content, saved, json);
     write_asset_report(work, content, json);
     json_object_end(json);
 }
