@@ -3,7 +3,7 @@
 //   compile.mjs DECLARATION OUTPUT_FOLDER
 //
 //   designer/document_data.h   the tables that src/designer/document.c checks documents with
-//   designer/schema_data.h     the JSON Schemas of a document: a full one, and a strict one for model providers
+//   designer/schema_data.h     the JSON Schemas of a document: a full one, and a strict one for model providers; the short form for assistants
 //   docs/reference/document.md the reference page
 //
 // The strict schema names every member as required and gives those that may be left out the type null, since providers refuse optional
@@ -166,12 +166,38 @@ function documentSchema(isStrict) {
   };
 }
 
+// ---- The short form for assistants ----
+
+const SHORT = { inline: 'Markdown', plain: 'text', name: 'plain text', link: 'address', source: 'address of a picture', colour: '#rrggbb', moment: 'date and time' };
+
+function shortForm({ kind, values, fields, items }) {
+  if (kind === 'enum') return values.join('|');
+  if (fields !== undefined) return `{${shortFields(fields)}}`;
+  return items !== undefined ? `[${shortForm(items)}]` : SHORT[kind] ?? kind;
+}
+
+/** "heading!: text, …"; the sign marks a required member. */
+function shortFields(fields) {
+  return Object.entries(fields).map(([name, field]) => `${name}${field.required ? '!' : ''}: ${shortForm(field)}`).join(', ');
+}
+
+function help() {
+  const { blocks: list, schema, ...members } = document;
+  const { id, ...every } = common;
+  return [
+    `Members (! is required): ${shortFields(members)}, blocks!: ${list.min} to ${list.max} blocks.`, '',
+    `Every block: type!, variant, ${shortFields(every)}. Ids are given by the service.`, '',
+    ...blocks.map(({ type, variants, fields }) => `- ${type} (${variants.join(', ')})${Object.keys(fields).length > 0 ? `: ${shortFields(fields)}` : ''}`),
+  ].join('\n');
+}
+
 function schemas() {
-  const constant = (name, schema) => [`static const char ${name}[] =`, ...JSON.stringify(schema).match(/.{1,100}/g).map((part) => `    ${text(part)}`)].join('\n');
+  const constant = (name, schema) => [`static const char ${name}[] =`, ...(typeof schema === 'string' ? schema : JSON.stringify(schema)).match(/[^]{1,100}/g).map((part) => `    ${text(part)}`)].join('\n');
   return [
     '/* The JSON Schemas of documents, compiled by src/designer/compile.mjs. */',
     `${constant('full_schema', { $schema: 'https://json-schema.org/draft/2020-12/schema', ...documentSchema(false) })};`,
-    `${constant('strict_schema', documentSchema(true))};`, '',
+    `${constant('strict_schema', documentSchema(true))};`,
+    `${constant('help_text', help())};`, '',
   ].join('\n');
 }
 

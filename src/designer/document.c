@@ -371,3 +371,8 @@ const char *document_strict_schema(void)
 {
     return strict_schema;
 }
+
+const char *document_help(void)
+{
+    return help_text;
+}

@@ -73,5 +73,8 @@ MUST_CHECK bool document_read(struct arena *arena, const json_t *given, int64_t 
 const char *document_schema(void) RETURNS_NONNULL;
 const char *document_strict_schema(void) RETURNS_NONNULL;
 
+/* The members of documents and blocks in a short form, for assistants. */
+const char *document_help(void) RETURNS_NONNULL;
+
 /* The index of the block with this id; false: the document has none. */
 bool document_find_block(const json_t *document, const char *id, size_t *ret_index) NONNULL(1, 2, 3);

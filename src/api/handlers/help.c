@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "catalogue/operations.h"
 #include "catalogue/texts.h"
+#include "designer/document.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -175,6 +176,13 @@ static bool help_about_tool(const char *name, enum view view, struct reply *repl
     return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool named %.60s.", name) || suggest_tool(name, view, err);
 }
 
+/* The text of a topic. The members of documents come from their declaration. */
+static const char *topic_text(struct arena *arena, const struct help_topic *topic)
+{
+    bool is_document = strcmp(topic->name, "document") == 0;
+    return is_document ? arena_printf(arena, "%s\n\n%s", topic->text, document_help()) : topic->text;
+}
+
 bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_args *args, struct reply *reply, struct error *err)
 {
     enum view view = view_of(ctx);
@@ -182,7 +190,7 @@ bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_a
         return help_about_tool(args->tool, view, reply, err);
     if (args->topic != CAPABILITIES_GET_TOPIC_ABSENT) {
         const struct help_topic *topic = &help_topics[args->topic - 1];
-        write_help(&reply->json, view, topic->name, topic->text, topic->tools, NULL);
+        write_help(&reply->json, view, topic->name, topic_text(ctx->work.arena, topic), topic->tools, NULL);
         return true;
     }
     pthread_once(&overview_once, write_overviews);

@@ -47,10 +47,13 @@ struct email_content {
     const char *preview_text; /* NULL: none */
     const char *links_json;
     const char *link_table_json; /* the numbered links (engine/tracking/link_table.h) */
-    struct text_list paths;     /* the paths of the placeholders */
-    const json_t *report;       /* removed elements and warnings; NULL: none */
-    struct asset_report images; /* the outcome for each image; empty after email_prepare */
+    struct text_list paths;      /* the paths of the placeholders */
+    const json_t *report;        /* removed elements and warnings; NULL: none */
+    struct asset_report images;  /* the outcome for each image; empty after email_prepare */
 };
+
+/* Sentences for callers: what was removed, and images that could not be hosted. */
+struct text_list email_content_warnings(struct arena *arena, const struct email_content *content) NONNULL(1, 2);
 
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
 MUST_CHECK bool email_check_subject(const struct work *work, const char *subject_line, struct error *err) NONNULL(1, 2, 3);
@@ -81,9 +84,24 @@ struct email_saved {
     const char *group_name;
 };
 
+/* A version to save. */
+struct email_version {
+    const struct email_content *content; /* compiled */
+    const char *subject_line;            /* NULL: none */
+    const char *document_json;           /* canonical (designer/document.h); NULL: there is HTML only */
+    const char *changes_json;            /* the operations that made it of the version before; NULL: it was made as a whole */
+    const char *made_by;                 /* import, composer, caller, instruction, restore, clone, or a model */
+    const char *title;                   /* of the design; NULL: unchanged */
+    int64_t block_serial;                /* of its last block id; 0 without a document */
+};
+
 /* Inserts a design with its first version. Takes title and group from `saved`, and sets the ids in it. */
-MUST_CHECK bool email_insert_design(const struct work *work, const struct email_content *content, const char *subject_line,
-                                    struct email_saved *saved, struct error *err) NONNULL(1, 2, 4, 5);
+MUST_CHECK bool email_insert_design(const struct work *work, const struct email_version *version, struct email_saved *saved,
+                                    struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Appends a version as the latest one of a locked design, which is ready then. */
+MUST_CHECK bool email_append_version(const struct work *work, int64_t email_id, const struct email_version *version,
+                                     struct email_find_row **ret_email, struct error *err) NONNULL(1, 3, 4, 5);
 
 /* Saves an imported design with its first version. Errors: EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
@@ -164,13 +182,35 @@ MUST_CHECK bool email_check_figma(const char *url, const char *param, struct err
 /* The resource "emailSummary". */
 void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json) NONNULL(1, 2, 3);
 
+/* The run of a generation, as the resource "email" shows it. */
+struct email_run {
+    const char *json;  /* the member `generation` */
+    const char *error; /* NULL: it has not failed */
+};
+
+/* The resource "email" with its run; `more` and `run` may be NULL. */
+void email_write_detail(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
+                        const struct email_run *run, struct json_writer *json) NONNULL(1, 2, 5);
+
 /* The resource "email". */
 void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
                  struct json_writer *json) NONNULL(1, 2, 4);
 
+/* The resource "emailGeneration". */
+void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
+    NONNULL(1, 2, 4);
+
 /* The resource "editedEmail". `replaced` is the renderer's count of each replacement. */
 void email_write_edited(const struct work *work, const struct email_find_row *email, const json_t *replaced,
                         struct json_writer *json) NONNULL(1, 2, 3, 4);
+
+/* The resource "changedEmail". `changes` has the operations as they were applied. */
+void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,
+                         const struct email_content *content, struct json_writer *json) NONNULL(1, 2, 3, 4, 5);
+
+/* The resource "composedEmail". `subject_line` NULL: none. */
+void email_write_composed(const struct work *work, const char *subject_line, const struct email_content *content,
+                          const struct email_saved *saved, struct json_writer *json) NONNULL(1, 3, 4, 5);
 
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,
