@@ -12,14 +12,14 @@ enum { FEISTEL_ROUNDS = 8 };
 static_assert(ID_KEY_BYTES == crypto_shorthash_KEYBYTES, "the round function is SipHash with its own key size");
 
 static const char *const prefixes[ID_KIND_COUNT] = {
-    [ID_ORG] = "org",          [ID_BRAND] = "brd",   [ID_KEY] = "key",      [ID_EMAIL] = "eml",
-    [ID_VERSION] = "ver",      [ID_SEND] = "snd",    [ID_CONTACT] = "con",  [ID_DOMAIN] = "dom",
-    [ID_AUDIENCE] = "aud",     [ID_GROUP] = "grp",   [ID_RUN] = "run",      [ID_JOB] = "job",
-    [ID_EVENT] = "evt",        [ID_TRIGGER] = "trg", [ID_INSTANCE] = "ins", [ID_AUTOMATION] = "aut",
-    [ID_AUDIENCE_RUN] = "aru", [ID_INSIGHT] = "isg", [ID_FIELD] = "fld",    [ID_AUDIT] = "adt",
-    [ID_PREVIEW] = "prv",      [ID_TEST] = "tst",    [ID_USER] = "usr",     [ID_SESSION] = "ses",
-    [ID_RECIPIENT] = "rcp",    [ID_IMPORT] = "imp",  [ID_ASSET] = "ast",    [ID_REPORT_SOURCE] = "rps",
-    [ID_INTEGRATION] = "itg",
+    [ID_ORG] = "org",          [ID_BRAND] = "brd",      [ID_KEY] = "key",      [ID_EMAIL] = "eml",
+    [ID_VERSION] = "ver",      [ID_SEND] = "snd",       [ID_CONTACT] = "con",  [ID_DOMAIN] = "dom",
+    [ID_AUDIENCE] = "aud",     [ID_GROUP] = "grp",      [ID_RUN] = "run",      [ID_JOB] = "job",
+    [ID_EVENT] = "evt",        [ID_TRIGGER] = "trg",    [ID_INSTANCE] = "ins", [ID_AUTOMATION] = "aut",
+    [ID_AUDIENCE_RUN] = "aru", [ID_INSIGHT] = "isg",    [ID_FIELD] = "fld",    [ID_AUDIT] = "adt",
+    [ID_PREVIEW] = "prv",      [ID_TEST] = "tst",       [ID_USER] = "usr",     [ID_SESSION] = "ses",
+    [ID_RECIPIENT] = "rcp",    [ID_IMPORT] = "imp",     [ID_ASSET] = "ast",    [ID_REPORT_SOURCE] = "rps",
+    [ID_INTEGRATION] = "itg",  [ID_GENERATION] = "gen",
 };
 
 void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES])

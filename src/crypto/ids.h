@@ -43,6 +43,7 @@ enum id_kind {
     ID_ASSET,
     ID_REPORT_SOURCE,
     ID_INTEGRATION,
+    ID_GENERATION,
     ID_KIND_COUNT,
 };
 

@@ -1,8 +1,10 @@
 #include "engine/emails/emails.h"
 #include "api/op_context.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
+#include "engine/emails/documents.h"
 
 #include <strings.h>
 
@@ -41,10 +43,17 @@ static bool find_long(struct op_context *ctx, const struct emails_get_args *args
         .email_id = email->id,
         .version_id = email->version_id.value,
         .with_html = (args->include & EMAILS_GET_INCLUDE_HTML) != 0,
+        .with_document = (args->include & EMAILS_GET_INCLUDE_DOCUMENT) != 0,
         .with_versions = (args->include & EMAILS_GET_INCLUDE_VERSIONS) != 0,
         .max_versions = EMAIL_VERSIONS_SHOWN,
     };
-    return sql_email_find_long(ctx->work.conn, ctx->work.arena, &params, ret_more, err);
+    const json_t *document;
+    if (!sql_email_find_long(ctx->work.conn, ctx->work.arena, &params, ret_more, err) ||
+        !email_read_document(&ctx->work, (*ret_more)->document, email->subject_line, &document, err))
+        return false;
+    if (document != NULL)
+        (*ret_more)->document = json_compact(ctx->work.arena, document);
+    return true;
 }
 
 static bool email_get_reply(struct op_context *ctx, const void *raw_args, const void *rows, size_t count, struct reply *reply,

@@ -8,7 +8,7 @@
 const char *const id_kinds[] = { "org",      "brand",      "key",         "email",   "version", "send",  "contact", "domain",
                                  "audience", "group",      "run",         "job",     "event",   "trigger", "instance", "automation",
                                  "audienceRun", "insight", "field",       "audit",   "preview", "test",  "user",    "session",
-                                 "import",   "asset",      NULL };
+                                 "import",   "asset",      "generation", NULL };
 
 static const char *const text_formats[] = { "email", "date-time", "tokens", NULL };
 

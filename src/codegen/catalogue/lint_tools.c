@@ -157,7 +157,7 @@ static void lint_choice(const struct tool_decl *tool)
     }
 }
 
-/* The long member is text that every built operation adds when include names it. */
+/* The long member is text that each built operation adds when include names it, or that it never has. */
 static void lint_long_member(const struct catalogue *all, const struct tool_decl *tool)
 {
     static const char *const known[] = { "member=s", "uri=s", NULL };
@@ -171,7 +171,8 @@ static void lint_long_member(const struct catalogue *all, const struct tool_decl
         const struct op_decl *op = tool->ops[i];
         const struct param *include = find_param(op, "include");
         json_t *property = json_object_get(json_object_get(result_schema(all, op), "properties"), member);
-        if (op->built && (property == NULL || include == NULL || !list_has(enum_values(include), member))) {
+        bool never_has_it = property == NULL && include == NULL;
+        if (op->built && !never_has_it && (property == NULL || include == NULL || !list_has(enum_values(include), member))) {
             problem(tool->where, "long names %s, which %s does not add with include", member, op->id);
         }
     }

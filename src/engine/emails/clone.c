@@ -84,12 +84,12 @@ static bool clone_template(const struct work *work, const struct gallery_templat
         .preview_text = source->preview_text,
         .links_json = source->links_json,
     };
+    const struct email_version version = { .content = &content, .subject_line = source->subject_line, .made_by = "clone" };
     bool ignored;
     struct email_saved saved = { .id = 0 };
     return choose_copy_title(work, copy, source->title, &saved.title, err) &&
            email_folder_choose(work, &copy->folder, &ignored, &saved.group_id, err) && email_compile(work->arena, &content, err) &&
-           email_insert_design(work, &content, source->subject_line, &saved, err) &&
-           find_cloned_email(work, saved.id, ret_email, err);
+           email_insert_design(work, &version, &saved, err) && find_cloned_email(work, saved.id, ret_email, err);
 }
 
 bool email_clone(const struct work *work, const struct email_copy *copy, struct email_find_row **ret_email, struct error *err)

@@ -125,13 +125,20 @@ static const char *choose_import_title(const struct work *work, const struct ema
     return title[0] != '\0' ? title : untitled;
 }
 
-bool email_insert_design(const struct work *work, const struct email_content *content, const char *subject_line,
-                         struct email_saved *saved, struct error *err)
+/* ---- Versions ---- */
+
+static const char *report_json(const struct work *work, const struct email_content *content)
 {
+    return content->report != NULL ? json_compact(work->arena, content->report) : "{}";
+}
+
+bool email_insert_design(const struct work *work, const struct email_version *version, struct email_saved *saved, struct error *err)
+{
+    const struct email_content *content = version->content;
     struct email_insert_params params = {
         .brand_id = work->brand_id,
         .title = saved->title,
-        .subject_line = subject_line,
+        .subject_line = version->subject_line,
         .group_id = saved->group_id,
         .html = content->html,
         .plain_text = content->text,
@@ -141,7 +148,10 @@ bool email_insert_design(const struct work *work, const struct email_content *co
         .links = content->links_json,
         .link_table = content->link_table_json,
         .paths = content->paths,
-        .report = content->report != NULL ? json_compact(work->arena, content->report) : "{}",
+        .report = report_json(work, content),
+        .document = version->document_json,
+        .made_by = version->made_by,
+        .block_serial = version->block_serial,
         .now = work->now_us,
     };
     struct email_insert_row *row;
@@ -152,9 +162,44 @@ bool email_insert_design(const struct work *work, const struct email_content *co
     return true;
 }
 
+bool email_append_version(const struct work *work, int64_t email_id, const struct email_version *version,
+                          struct email_find_row **ret_email, struct error *err)
+{
+    const struct email_content *content = version->content;
+    struct email_append_version_params params = {
+        .brand_id = work->brand_id,
+        .email_id = email_id,
+        .title = version->title,
+        .subject_line = version->subject_line,
+        .html = content->html,
+        .plain_text = content->text,
+        .html_code = content->html_code,
+        .text_code = content->text_code,
+        .preview_text = content->preview_text,
+        .links = content->links_json,
+        .link_table = content->link_table_json,
+        .paths = content->paths,
+        .report = report_json(work, content),
+        .document = version->document_json,
+        .changes = version->changes_json,
+        .made_by = version->made_by,
+        .block_serial = version->block_serial,
+        .now = work->now_us,
+    };
+    struct email_find_params find = { .brand_id = work->brand_id, .id = email_id };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &email_append_version_statement, &params);
+    size_t found = db_batch_add(batch, &email_find_statement, &find);
+    if (!db_batch_run(batch, err))
+        return false;
+    *ret_email = db_batch_rows(batch, found)->rows;
+    return true;
+}
+
 bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
                        struct email_saved *ret_saved, struct error *err)
 {
+    const struct email_version version = { .content = content, .subject_line = import->subject_line, .made_by = "import" };
     *ret_saved = (struct email_saved){ .title = choose_import_title(work, import, content) };
-    return choose_group(work, import, ret_saved, err) && email_insert_design(work, content, import->subject_line, ret_saved, err);
+    return choose_group(work, import, ret_saved, err) && email_insert_design(work, &version, ret_saved, err);
 }

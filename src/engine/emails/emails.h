@@ -47,9 +47,9 @@ struct email_content {
     const char *preview_text; /* NULL: none */
     const char *links_json;
     const char *link_table_json; /* the numbered links (engine/tracking/link_table.h) */
-    struct text_list paths;     /* the paths of the placeholders */
-    const json_t *report;       /* removed elements and warnings; NULL: none */
-    struct asset_report images; /* the outcome for each image; empty after email_prepare */
+    struct text_list paths;      /* the paths of the placeholders */
+    const json_t *report;        /* removed elements and warnings; NULL: none */
+    struct asset_report images;  /* the outcome for each image; empty after email_prepare */
 };
 
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
@@ -81,9 +81,24 @@ struct email_saved {
     const char *group_name;
 };
 
+/* A version to save. */
+struct email_version {
+    const struct email_content *content; /* compiled */
+    const char *subject_line;            /* NULL: none */
+    const char *document_json;           /* canonical (designer/document.h); NULL: there is HTML only */
+    const char *changes_json;            /* the operations that made it of the version before; NULL: it was made as a whole */
+    const char *made_by;                 /* import, composer, caller, instruction, restore, clone, or a model */
+    const char *title;                   /* of the design; NULL: unchanged */
+    int64_t block_serial;                /* of its last block id; 0 without a document */
+};
+
 /* Inserts a design with its first version. Takes title and group from `saved`, and sets the ids in it. */
-MUST_CHECK bool email_insert_design(const struct work *work, const struct email_content *content, const char *subject_line,
-                                    struct email_saved *saved, struct error *err) NONNULL(1, 2, 4, 5);
+MUST_CHECK bool email_insert_design(const struct work *work, const struct email_version *version, struct email_saved *saved,
+                                    struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Appends a version as the latest one of a locked design, which is ready then. */
+MUST_CHECK bool email_append_version(const struct work *work, int64_t email_id, const struct email_version *version,
+                                     struct email_find_row **ret_email, struct error *err) NONNULL(1, 3, 4, 5);
 
 /* Saves an imported design with its first version. Errors: EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
@@ -171,6 +186,10 @@ void email_write(const struct work *work, const struct email_find_row *email, co
 /* The resource "editedEmail". `replaced` is the renderer's count of each replacement. */
 void email_write_edited(const struct work *work, const struct email_find_row *email, const json_t *replaced,
                         struct json_writer *json) NONNULL(1, 2, 3, 4);
+
+/* The resource "changedEmail". `changes` has the operations as they were applied. */
+void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,
+                         const struct email_content *content, struct json_writer *json) NONNULL(1, 2, 3, 4, 5);
 
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,

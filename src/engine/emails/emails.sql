@@ -33,45 +33,58 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
 -- its generic plan.
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null
--- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, e.preview_image, e.created_at, e.updated_at
+-- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, made_by text null, preview_image text null, created_at timestamptz, updated_at timestamptz
+select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, v.made_by, e.preview_image, e.created_at, e.updated_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- The long members of a design: the HTML of a version, and its newest versions.
+-- The long members of a design: the HTML and the document of a version, and its newest versions.
 -- name: email_find_long :one
--- params: brand_id bigint, email_id bigint, version_id bigint, with_html boolean, with_versions boolean, max_versions bigint
--- columns: html text null, version_ids bigint[] null, version_numbers bigint[] null
+-- params: brand_id bigint, email_id bigint, version_id bigint, with_html boolean, with_document boolean, with_versions boolean, max_versions bigint
+-- columns: html text null, document text null, version_ids bigint[] null, version_numbers bigint[] null, version_makers text[] null, version_documents bigint[] null
 select (select v.html from email_versions v
          where :with_html and v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id),
-       n.ids, n.numbers
-  from (select array_agg(v.id order by v.version desc), array_agg(v.version::bigint order by v.version desc)
-          from (select id, version
+       (select v.document from email_versions v
+         where :with_document and v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id),
+       n.ids, n.numbers, n.makers, n.documents
+  from (select array_agg(v.id order by v.version desc), array_agg(v.version::bigint order by v.version desc),
+               array_agg(v.made_by order by v.version desc), array_agg(v.has_document order by v.version desc)
+          from (select id, version, made_by, (document is not null)::int::bigint as has_document
                   from email_versions
                  where :with_versions and brand_id = :brand_id and email_id = :email_id
                  order by version desc
-                 limit :max_versions) v) as n (ids, numbers);
+                 limit :max_versions) v) as n (ids, numbers, makers, documents);
+
+-- A version of a design with the content that is edited or compared: by its id, by its number, or the newest one below a number.
+-- name: email_version_content :one
+-- params: brand_id bigint, email_id bigint, id bigint null, version bigint null, below bigint null
+-- columns: id bigint, version bigint, subject_line text null, preview_text text null, html text, document text null, made_by text, created_at timestamptz
+select id, version::bigint, subject_line, preview_text, html, document, made_by, created_at
+  from email_versions
+ where brand_id = :brand_id and email_id = :email_id and (id = :id or version = :version or version < :below)
+ order by version desc
+ limit 1;
 
 -- Inserts a design with its first version.
 -- name: email_insert :one
--- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, made_by text, block_serial bigint, now timestamptz
 -- columns: id bigint, version_id bigint
 with ids as (
     select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
 ), email as (
-    insert into emails (brand_id, id, title, status, group_id, latest_version_id, created_at, updated_at)
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, block_serial, created_at, updated_at)
     overriding system value
-    select :brand_id, email_id, :title, 'ready', :group_id, version_id, :now, :now
+    select :brand_id, email_id, :title, 'ready', :group_id, version_id, :block_serial, :now, :now
       from ids
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, link_table, paths, report, created_at)
+                                preview_text, links, link_table, paths, report, document, made_by, created_at)
     overriding system value
     select :brand_id, version_id, email_id, 1, :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text,
-           :links, :link_table, :paths, :report, :now
+           :links, :link_table, :paths, :report, :document, :made_by, :now
       from ids
 )
 select email_id, version_id from ids;
@@ -115,10 +128,11 @@ select id
 -- params: brand_id bigint, email_id bigint, version_id bigint, now timestamptz
 with copy as (
     insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, link_table, paths, report, created_at)
+                                links, link_table, paths, report, document, made_by, created_at)
     select v.brand_id, v.email_id,
            (select max(a.version) + 1 from email_versions a where a.brand_id = v.brand_id and a.email_id = v.email_id),
-           v.subject_line, v.html, v.plain_text, v.html_code, v.text_code, v.preview_text, v.links, v.link_table, v.paths, v.report, :now
+           v.subject_line, v.html, v.plain_text, v.html_code, v.text_code, v.preview_text, v.links, v.link_table, v.paths, v.report,
+           v.document, 'restore', :now
       from email_versions v
      where v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id
     returning id
@@ -128,28 +142,31 @@ update emails
   from copy
  where brand_id = :brand_id and emails.id = :email_id;
 
--- What an edit of a design's text reads: its state, and the HTML and the subject of its latest version.
--- name: email_text_source :one
+-- What an edit of a design reads: its latest version, the number of its last block id, and the brand's part of its look.
+-- name: email_edit_source :one
 -- params: brand_id bigint, id bigint
--- columns: version_id bigint null, subject_line text null, html text null
-select v.id, v.subject_line, v.html
+-- columns: version_id bigint null, subject_line text null, html text null, document text null, block_serial bigint, email_design text null, locale text, time_zone text
+select v.id, v.subject_line, v.html, v.document, e.block_serial, b.email_design, b.locale, b.time_zone
   from emails e
+  join brands b on b.id = e.brand_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- Appends a version as the latest one of a locked design.
+-- Appends a version as the latest one of a locked design, which may have none yet. The title is null when it stays.
 -- name: email_append_version :exec
--- params: brand_id bigint, email_id bigint, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, email_id bigint, title text null, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, changes text null, made_by text, block_serial bigint, now timestamptz
 with version as (
     insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, link_table, paths, report, created_at)
+                                links, link_table, paths, report, document, changes, made_by, created_at)
     select :brand_id, :email_id,
-           (select max(a.version) + 1 from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id),
-           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report, :now
+           coalesce((select max(a.version) from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id), 0) + 1,
+           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report,
+           :document, :changes, :made_by, :now
     returning id
 )
 update emails
-   set latest_version_id = version.id, status = 'ready', updated_at = :now
+   set latest_version_id = version.id, status = 'ready', title = coalesce(:title, title),
+       block_serial = greatest(block_serial, :block_serial), updated_at = :now
   from version
  where brand_id = :brand_id and emails.id = :email_id;
 
@@ -172,19 +189,19 @@ with ids as (
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, link_table, paths, report, created_at)
+                                preview_text, links, link_table, paths, report, document, made_by, created_at)
     overriding system value
     select v.brand_id, ids.version_id, ids.email_id, 1, v.subject_line, v.html, v.plain_text, v.html_code, v.text_code,
-           v.preview_text, v.links, v.link_table, v.paths, v.report, :now
+           v.preview_text, v.links, v.link_table, v.paths, v.report, v.document, 'clone', :now
       from email_versions v, ids
      where v.brand_id = :brand_id and v.id = :version_id
 ), email as (
-    insert into emails (brand_id, id, title, status, group_id, latest_version_id, preview_image, created_at, updated_at)
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, preview_image, block_serial, created_at, updated_at)
     overriding system value
     select :brand_id, ids.email_id, :title, 'ready',
            case when :sets_group then :group_id
                 else (select g.id from email_groups g where g.brand_id = :brand_id and g.id = e.group_id for key share) end,
-           ids.version_id, case when e.latest_version_id = v.id then e.preview_image end, :now, :now
+           ids.version_id, case when e.latest_version_id = v.id then e.preview_image end, e.block_serial, :now, :now
       from ids, email_versions v
       join emails e on e.brand_id = v.brand_id and e.id = v.email_id
      where v.brand_id = :brand_id and v.id = :version_id

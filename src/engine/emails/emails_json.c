@@ -39,6 +39,8 @@ static void write_versions(const struct work *work, const struct email_find_long
         else
             json_member_int(json, "version", email->version_numbers.items[i]);
         json_member_id(json, work, "emailVersionId", ID_VERSION, email->version_ids.items[i]);
+        json_member_text(json, "madeBy", email->version_makers.items[i]);
+        json_member_bool(json, "hasDocument", email->version_documents.items[i] != 0);
         json_object_end(json);
     }
     json_array_end(json);
@@ -64,6 +66,8 @@ void email_write(const struct work *work, const struct email_find_row *email, co
     write_email_members(work, email, json);
     if (more != NULL)
         json_member_text_if(json, "html", more->html);
+    if (more != NULL && more->document != NULL)
+        json_member_raw(json, "document", more->document);
     if (more != NULL && more->version_ids.items != NULL)
         write_versions(work, more, json);
     json_object_end(json);
@@ -78,7 +82,7 @@ void email_write_edited(const struct work *work, const struct email_find_row *em
     json_object_end(json);
 }
 
-/* ---- Imported designs ---- */
+/* ---- Warnings ---- */
 
 /* Removed comments are not reported. */
 static bool is_reported(const json_t *removed)
@@ -105,6 +109,26 @@ static void write_content_warnings(const struct email_content *content, struct j
         json_text(json, content->images.warnings.items[i]);
 }
 
+static void write_warnings(const struct email_content *content, struct json_writer *json)
+{
+    json_key(json, "warnings");
+    json_array_begin(json);
+    write_content_warnings(content, json);
+    json_array_end(json);
+}
+
+void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,
+                         const struct email_content *content, struct json_writer *json)
+{
+    json_object_begin(json);
+    write_email_members(work, email, json);
+    json_member_raw(json, "changes", json_compact(work->arena, changes));
+    write_warnings(content, json);
+    json_object_end(json);
+}
+
+/* ---- Imported designs ---- */
+
 static void write_asset_report(const struct email_content *content, struct json_writer *json)
 {
     const struct asset_report *images = &content->images;
@@ -115,10 +139,7 @@ static void write_asset_report(const struct email_content *content, struct json_
     json_member_int(json, "retained", images->retained);
     json_member_int(json, "stripped", images->stripped);
     json_member_int(json, "dropped", images->dropped);
-    json_key(json, "warnings");
-    json_array_begin(json);
-    write_content_warnings(content, json);
-    json_array_end(json);
+    write_warnings(content, json);
     json_object_end(json);
 }
 

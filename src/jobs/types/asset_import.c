@@ -17,7 +17,6 @@ enum {
     MAX_WARNINGS = 40,
     SHOWN_URL_CHARS = 200,
     REASON_BYTES = 160,
-    IMAGES_JSON_MAX_BYTES = 8 * 1024 * 1024,
     FETCH_UNTIL_MS = 45 * 1000, /* since the import was enqueued */
     FETCH_MIN_MS = 5 * 1000,    /* also when the import waited long */
     AFTER_FETCH_MS = 10 * 1000, /* for the rest of the import */
@@ -284,29 +283,30 @@ static bool is_renamed(const struct image *image)
     return image->new_url != NULL || image->outcome == IMAGE_STRIPPED || image->outcome == IMAGE_DROPPED;
 }
 
+static const json_t *new_addresses(const struct asset_import *work)
+{
+    json_t *addresses = json_in_arena(work->arena, json_object());
+    for (size_t i = 0; i < work->count; i++) {
+        const struct image *image = &work->images[i];
+        if (is_renamed(image))
+            json_object_set_new(addresses, image->url, image->new_url != NULL ? json_string(image->new_url) : json_null());
+    }
+    return addresses;
+}
+
 /* The document with the new addresses, as the renderer writes it. */
 static bool rewrite(struct asset_import *work, const json_t *prepared, struct imported_assets *imported_assets,
                     const char **ret_warning, struct error *err)
 {
-    struct buf *map = buf_in_arena(work->arena, IMAGES_JSON_MAX_BYTES);
-    struct json_writer json;
-    bool any = false;
-    json_writer_init(&json, map);
-    json_object_begin(&json);
-    for (size_t i = 0; i < work->count; i++) {
-        if (!is_renamed(&work->images[i]))
-            continue;
-        any = true;
-        json_member_text(&json, work->images[i].url, work->images[i].new_url);
-    }
-    json_object_end(&json);
+    const json_t *addresses = new_addresses(work);
     *ret_warning = NULL;
-    imported_assets->prepared = prepared;
-    if (!any)
+    *imported_assets = (struct imported_assets){ .prepared = prepared };
+    if (json_object_size(addresses) == 0)
         return true;
+    imported_assets->addresses = addresses;
     const json_t *answer;
-    if (!renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"), buf_text(map),
-                                 &answer, err))
+    if (!renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"),
+                                 json_compact(work->arena, addresses), &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");
     json_t *changed = json_in_arena(work->arena, json_copy(json_for_iteration(prepared)));

@@ -19,7 +19,8 @@
 enum { ASSET_IMPORT_MAX_IMAGES = 100 };
 
 struct imported_assets {
-    const json_t *prepared; /* the answer of the renderer, with the changed HTML */
+    const json_t *prepared;  /* the answer of the renderer, with the changed HTML */
+    const json_t *addresses; /* the new addresses by the old ones; null: the image was removed. NULL when nothing changed */
     struct asset_report report;
     const struct asset *assets; /* stored images, which assets_keep has to record */
     size_t asset_count;

@@ -3,7 +3,7 @@
  * design; settling appends the result as a new version and answers the caller.
  * When the design has got another version meanwhile, the job runs again on it.
  */
-#include "engine/emails/replace_text.h"
+#include "engine/emails/design_edits.h"
 #include "base/json_read.h"
 #include "catalogue/job_types.h"
 #include "render/renderer.h"
@@ -15,7 +15,7 @@ enum { REPLACE_MAX_ATTEMPTS = 2, STATUS_OK = 200 };
 /* The result of execute, for settle. */
 struct replaced_text {
     int64_t version_id; /* that was edited */
-    struct email_edited_text edited;
+    struct email_edited edited;
     const json_t *replaced;
 };
 
@@ -32,12 +32,12 @@ static bool execute(struct job *job, struct error *err)
     struct arena *arena = job->work.arena;
     struct replaced_text *text = arena_alloc(arena, sizeof(*text));
     job->result = text;
-    struct email_text_source_row *source;
+    struct email_edit_source source;
     const json_t *result;
-    if (!email_read_text(&job->work, payload->email_id, &source, err))
+    if (!email_read_edit_source(&job->work, payload->email_id, &source, err))
         return false;
-    text->version_id = source->version_id.value;
-    if (!renderer_replace_text(job->services->renderer, arena, source->html, source->subject_line,
+    text->version_id = source.version_id;
+    if (!renderer_replace_text(job->services->renderer, arena, source.html, source.subject_line,
                                json_compact(arena, payload->replacements), &result, err)) {
         rename_param(err);
         return false;

@@ -6,7 +6,7 @@
 #include "fixtures/engine_fixture.h"
 
 #include "engine/emails/groups.h"
-#include "engine/emails/replace_text.h"
+#include "engine/emails/design_edits.h"
 #include "engine/templates/gallery.h"
 
 #include <pthread.h>
@@ -259,19 +259,19 @@ static void test_an_edit_of_an_older_version_is_not_saved(void **state) /* D-148
 {
     (void)state;
     struct error err = { .code = ERR_NONE };
-    struct email_text_source_row *source;
-    struct email_edited_text edited;
+    struct email_edit_source source;
+    struct email_edited edited;
     struct email_find_row *email;
     int64_t id = make_design();
-    assert_ok(email_check_replace_text(&work, id, &err), &err);
-    assert_ok(email_read_text(&work, id, &source, &err), &err);
-    assert_string_equal(source->html, html);
+    assert_ok(email_check_edit(&work, id, &err), &err);
+    assert_ok(email_read_edit_source(&work, id, &source, &err), &err);
+    assert_string_equal(source.html, html);
     assert_ok(email_prepare_edit(&work, prepared("<p>Bye</p>", "Bye"), &edited, &err), &err);
-    assert_ok(email_save_edit(&work, id, source->version_id.value, &edited, &email, &err), &err);
+    assert_ok(email_save_edit(&work, id, source.version_id, &edited, &email, &err), &err);
     assert_non_null(email);
     assert_int_equal(number_of("select count(*) from email_versions where version = 2 and html = '<p>Bye</p>'"), 1);
 
-    assert_ok(email_save_edit(&work, id, source->version_id.value, &edited, &email, &err), &err);
+    assert_ok(email_save_edit(&work, id, source.version_id, &edited, &email, &err), &err);
     assert_null(email);
     assert_int_equal(number_of("select count(*) from email_versions"), 2);
 }
@@ -280,7 +280,7 @@ static void test_an_edit_that_does_not_compile_names_the_replacements(void **sta
 {
     (void)state;
     struct error err = { .code = ERR_NONE };
-    struct email_edited_text edited;
+    struct email_edited edited;
     assert_false(email_prepare_edit(&work, prepared("<p>{% if a %}Bye</p>", "Bye"), &edited, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "replacements");

@@ -1,8 +1,10 @@
+/* Handlers that change the content of designs without a model, or compare versions of it. */
 #include "api/op_context.h"
 #include "base/json_read.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
-#include "engine/emails/replace_text.h"
+#include "engine/emails/compare.h"
+#include "engine/emails/design_edits.h"
 
 static const json_t *replacements_json(struct arena *arena, const struct text_replacement_list *replacements)
 {
@@ -25,6 +27,27 @@ bool op_emails_replace_text(struct op_context *ctx, const struct emails_replace_
         .email_id = args->email_id,
         .replacements = replacements_json(ctx->work.arena, &args->replacements),
     };
-    return email_check_replace_text(&ctx->work, args->email_id, err) &&
+    return email_check_edit(&ctx->work, args->email_id, err) &&
            op_context_enqueue(ctx, reply, replace_text_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
+bool op_emails_change(struct op_context *ctx, const struct emails_change_args *args, struct reply *reply, struct error *err)
+{
+    struct change_design_payload payload = {
+        .email_id = args->email_id,
+        .operations = args->operations,
+        .public_url = ctx->work.engine->public_url,
+    };
+    return email_check_edit(&ctx->work, args->email_id, err) &&
+           op_context_enqueue(ctx, reply, change_design_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
+bool op_emails_compare(struct op_context *ctx, const struct emails_compare_args *args, struct reply *reply, struct error *err)
+{
+    const struct email_comparison comparison = {
+        .email_id = args->email_id,
+        .version_id = args->email_version_id,
+        .compare_with = args->compare_with,
+    };
+    return email_compare(&ctx->work, &comparison, &reply->json, err);
 }
