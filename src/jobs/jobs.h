@@ -18,6 +18,7 @@
 #include "engine/core/work.h"
 
 struct dns;
+struct model;
 struct asset_store;
 struct renderer;
 struct capture_maildir;
@@ -44,6 +45,7 @@ struct job_services {
     const char *image_program;      /* path of posthorn-image */
     bool fetch_allow_loopback;      /* DANGEROUS, for tests */
     struct dns *dns;                /* the resolver */
+    const struct model *model;      /* writes designs; NULL: none is named */
 };
 
 /* The implementation of a declared job: job_NAME in src/jobs/types. */

@@ -10,6 +10,7 @@
 #include "models/prompts.h"
 #include "models/schemas.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { WARNINGS_MAX = 100, REASON_MAX_CHARS = 300, SHOWN_FRAGMENT_BYTES = 120 };
@@ -224,6 +225,17 @@ static bool changes_nothing(const json_t *operation)
     return values != NULL && json_object_size(values) == 0;
 }
 
+/* The list that was applied had one operation; its path means nothing to the model. */
+static bool name_own_member(struct error *err)
+{
+    static const char prefix[] = "operations.0.";
+    char param[ERROR_PARAM_MAX_BYTES];
+    snprintf(param, sizeof(param), "%s", err->param);
+    if (text_starts_with(param, prefix))
+        error_set_param(err, "%s", param + strlen(prefix));
+    return false;
+}
+
 static bool apply(struct editing *editing, const json_t *given, struct error *err)
 {
     struct document_change change;
@@ -235,7 +247,7 @@ static bool apply(struct editing *editing, const json_t *given, struct error *er
         return true;
     json_array_append(list, operation);
     if (!document_change(editing->arena, editing->document, list, &editing->serial, &change, err))
-        return false;
+        return name_own_member(err);
     editing->document = change.document;
     json_array_append(editing->operations, operation);
     return check_kept(editing, operation, json_array_get(change.inverse, 0), err);

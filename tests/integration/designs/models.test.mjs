@@ -197,6 +197,7 @@ for (const provider of PROVIDERS) {
 // ---- Edits ----
 
 const DOCUMENT = {
+  lang: 'en', title: 'Rope day',
   subjectLine: 'Rope day',
   blocks: [
     { id: 'b1', type: 'hero', variant: 'centered', heading: 'Rope day', button: { label: 'Come', href: 'https://shop.example/rope' } },
