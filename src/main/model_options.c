@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *design_engine_of_options(struct arena *arena, const struct options *options)
+{
+    bool is_named = options->model != NULL && options->model_name != NULL;
+    return is_named ? arena_printf(arena, "%s/%s", options->model, options->model_name) : "composer";
+}
+
 static bool refuse_key_file(struct error *err, const char *message)
 {
     return fail(err, ERR_INVALID_REQUEST, "--model-key-file", "%s", message);
