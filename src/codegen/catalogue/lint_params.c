@@ -5,10 +5,10 @@
 #include <ctype.h>
 #include <string.h>
 
-const char *const id_kinds[] = { "org",      "brand",      "key",         "email",   "version", "send",       "contact",
-                                 "domain",   "audience",   "group",       "run",     "job",     "event",      "trigger",
-                                 "instance", "automation", "audienceRun", "insight", "field",   "audit",      "preview",
-                                 "test",     "user",       "session",     "import",  "asset",   "generation", NULL };
+const char *const id_kinds[] = { "org",      "brand",      "key",         "email",   "version", "send",  "contact", "domain",
+                                 "audience", "group",      "run",         "job",     "event",   "trigger", "instance", "automation",
+                                 "audienceRun", "insight", "field",       "audit",   "preview", "test",  "user",    "session",
+                                 "import",   "asset",      "generation", NULL };
 
 static const char *const text_formats[] = { "email", "date-time", "tokens", NULL };
 
@@ -32,12 +32,11 @@ bool is_camel_case(const char *name)
 
 bool is_c_keyword(const char *word)
 {
-    static const char *const keywords[] = { "auto",    "break",  "case",     "char",   "const",    "continue", "default",
-                                            "do",      "double", "else",     "enum",   "extern",   "float",    "for",
-                                            "goto",    "if",     "inline",   "int",    "long",     "register", "restrict",
-                                            "return",  "short",  "signed",   "sizeof", "static",   "struct",   "switch",
-                                            "typedef", "union",  "unsigned", "void",   "volatile", "while",    "asm",
-                                            "typeof",  NULL };
+    static const char *const keywords[] = { "auto",  "break", "case",   "char",     "const",  "continue", "default", "do",     "double",
+                                            "else",  "enum",  "extern", "float",    "for",    "goto",     "if",      "inline", "int",
+                                            "long",  "register", "restrict", "return", "short", "signed", "sizeof",  "static", "struct",
+                                            "switch", "typedef", "union", "unsigned", "void",  "volatile", "while",  "asm",    "typeof",
+                                            NULL };
     return is_one_of(word, keywords);
 }
 
@@ -66,7 +65,7 @@ static void lint_enum(const struct param *param)
 {
     size_t i;
     const json_t *value;
-    json_array_foreach (enum_values(param), i, value) {
+    json_array_foreach(enum_values(param), i, value) {
         if (!is_enum_value(json_string_value(value))) {
             problem(param->where, "a value of its enum is not made of letters, digits, _ and -");
         }
@@ -167,11 +166,11 @@ static void lint_kind(const struct param *param)
 void lint_param(const struct param *param)
 {
     static const char *const known[] = {
-        "type=s",      "description=s",   "enum=t",          "enumName=s",  "structName=s", "format=s",
-        "default=snb", "minimum=n",       "maximum=n",       "minLength=i", "maxLength=i",  "minItems=i",
-        "maxItems=i",  "minProperties=i", "maxProperties=i", "items=o",     "properties=o", "required=t",
-        "nullable=b",  "single=b",        "free=b",          "listToo=b",   "shape=s",      "example=*",
-        "rows=b",      "booleanToo=b",    "ownNames=b",      "anyToo=b",    NULL,
+        "type=s",          "description=s", "enum=t",       "enumName=s",  "structName=s", "format=s",   "default=snb",
+        "minimum=n",       "maximum=n",     "minLength=i",  "maxLength=i", "minItems=i",   "maxItems=i", "minProperties=i",
+        "maxProperties=i", "items=o",       "properties=o", "required=t",  "nullable=b",   "single=b",   "free=b",
+        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b",
+        "anyToo=b",        NULL,
     };
     lint_members(param->schema, known, param->where);
     if (member_text(param->schema, "type") == NULL) {
@@ -198,8 +197,7 @@ void lint_param(const struct param *param)
     if (json_object_get(param->schema, "shape") != NULL && param->kind != PARAM_JSON) {
         problem(param->where, "only a free value has a shape");
     }
-    if (param->place != PLACE_BODY &&
-        (param->kind == PARAM_OBJECT || param->kind == PARAM_OBJECT_LIST || param->kind == PARAM_JSON)) {
+    if (param->place != PLACE_BODY && (param->kind == PARAM_OBJECT || param->kind == PARAM_OBJECT_LIST || param->kind == PARAM_JSON)) {
         problem(param->where, "cannot be in a path or a query");
     }
     lint_kind(param);

@@ -74,7 +74,7 @@ static void lint_schema(const struct tool_decl *tool, json_t *schema, const char
     }
     const char *name;
     json_t *property;
-    json_object_foreach (json_object_get(schema, "properties"), name, property) {
+    json_object_foreach(json_object_get(schema, "properties"), name, property) {
         lint_schema(tool, property, text("%s.%s", path, name));
     }
 }
@@ -113,7 +113,7 @@ static void lint_word_lists(const struct tool_decl *tool)
     for (const char *const *list = lists; *list != NULL; list++) {
         size_t i;
         const json_t *name;
-        json_array_foreach (json_object_get(tool->json, *list), i, name) {
+        json_array_foreach(json_object_get(tool->json, *list), i, name) {
             if (!json_is_string(name) || !is_argument(tool, json_string_value(name))) {
                 problem(tool->where, "%s names %s, which is not one of its arguments", *list,
                         json_is_string(name) ? json_string_value(name) : "");
@@ -123,7 +123,7 @@ static void lint_word_lists(const struct tool_decl *tool)
     const char *name;
     json_t *value;
     for (const char *const *map = maps; *map != NULL; map++) {
-        json_object_foreach (json_object_get(tool->json, *map), name, value) {
+        json_object_foreach(json_object_get(tool->json, *map), name, value) {
             if (!is_argument(tool, name)) {
                 problem(tool->where, "%s names %s, which is not one of its arguments", *map, name);
             }
@@ -134,7 +134,7 @@ static void lint_word_lists(const struct tool_decl *tool)
             problem(tool->where, "the alias %s must mean one of its arguments, and be none", name);
         }
     }
-    json_object_foreach (json_object_get(tool->json, "describe"), name, value) {
+    json_object_foreach(json_object_get(tool->json, "describe"), name, value) {
         if (!json_is_string(value) && !json_is_null(value)) {
             problem(tool->where, "describe must give %s text, or null for none", name);
         }
@@ -201,7 +201,7 @@ static void lint_instead_tools(const struct catalogue *all, const struct tool_de
     const json_t *names = json_object_get(instead, "tools");
     size_t i;
     const json_t *name;
-    json_array_foreach (names, i, name) {
+    json_array_foreach(names, i, name) {
         const struct tool_decl *other = find_tool(all, json_string_value(name));
         if (other == NULL || !other->listed) {
             problem(tool->where, "instead lists %s, which is not a tool that works", json_string_value(name));
@@ -243,9 +243,9 @@ static void lint_instead(const struct catalogue *all, const struct tool_decl *to
 static void lint_tool(const struct catalogue *all, size_t at)
 {
     static const char *const known[] = {
-        "name=s",    "title=s",    "description=s", "toolset=s", "hints=o", "run=st",         "chooseBy=o", "only=t",    "fixed=o",
-        "default=o", "describe=o", "long=o",        "help=s",    "cost=s",  "organization=b", "brief=t",    "require=t", "output=t",
-        "rules=t",   "instead=o",  "needs=o",       "aliases=o", NULL,
+        "name=s",    "title=s",   "description=s", "toolset=s", "hints=o", "run=st", "chooseBy=o",     "only=t",
+        "fixed=o",   "default=o", "describe=o",    "long=o",    "help=s",  "cost=s", "organization=b", "brief=t",
+        "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", "aliases=o", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
     const struct tool_decl *tool = &all->tools[at];
