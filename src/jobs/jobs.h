@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "engine/core/job_payload.h"
 #include "engine/core/work.h"
 
 struct dns;
@@ -72,6 +73,10 @@ void job_run_again_in_network(struct job *job) NONNULL(1);
 
 /* Names an object that this job made or changed, for the audit row. For settle. */
 void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
+
+/* Enqueues a job that goes on with the work of a call: it holds the price of the call and charges it when it succeeds. This job
+ * then charges nothing. For settle. */
+MUST_CHECK bool job_hand_on(struct job *job, struct new_job next, int64_t *ret_job_id, struct error *err) NONNULL(1, 3, 4);
 
 /* Multiplies the price of the call by the number of items; 0 charges nothing. For settle. */
 void job_charge_items(struct job *job, int64_t items) NONNULL(1);

@@ -191,6 +191,10 @@ void email_write_edited(const struct work *work, const struct email_find_row *em
 void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,
                          const struct email_content *content, struct json_writer *json) NONNULL(1, 2, 3, 4, 5);
 
+/* The resource "emailGeneration". */
+void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
+    NONNULL(1, 2, 4);
+
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,
                           const struct email_saved *saved, struct json_writer *json) NONNULL(1, 2, 3, 4, 5);

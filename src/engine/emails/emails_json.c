@@ -82,6 +82,14 @@ void email_write_edited(const struct work *work, const struct email_find_row *em
     json_object_end(json);
 }
 
+void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
+{
+    json_object_begin(json);
+    write_email_members(work, email, json);
+    json_member_id(json, work, "runId", ID_GENERATION, run_id);
+    json_object_end(json);
+}
+
 /* ---- Warnings ---- */
 
 /* Removed comments are not reported. */

@@ -3,9 +3,9 @@
  * design; settling appends the result as a new version and answers the caller.
  * When the design has got another version meanwhile, the job runs again on it.
  */
-#include "engine/emails/design_edits.h"
 #include "base/json_read.h"
 #include "catalogue/job_types.h"
+#include "engine/emails/design_edits.h"
 #include "render/renderer.h"
 
 #include <string.h>

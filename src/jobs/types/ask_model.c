@@ -1,0 +1,55 @@
+#include "jobs/types/ask_model.h"
+
+#include "base/json_read.h"
+#include "render/renderer.h"
+
+/* An edit that is tried on an imported design. */
+struct trial {
+    struct job *job;
+    const char *html;
+};
+
+static bool try_splices(void *context, const json_t *operations, struct error *err)
+{
+    const struct trial *trial = context;
+    struct arena *arena = trial->job->work.arena;
+    const json_t *prepared;
+    struct email_content content;
+    return renderer_splice(trial->job->services->renderer, arena, trial->html, json_compact(arena, operations), &prepared, err) &&
+           email_prepare(arena, prepared, &content, err);
+}
+
+static struct brief brief_of(const struct job *job, const struct email_edit_source *source, const char *prompt)
+{
+    return (struct brief){
+        .prompt = prompt,
+        .brand = { .email_design = source->email_design, .locale = source->locale, .time_zone = source->time_zone },
+        .now_us = job->work.now_us,
+    };
+}
+
+bool ask_model_for_edit(struct job *job, const struct email_edit_source *source, const char *prompt, struct asked_edit *ret_asked,
+                        struct error *err)
+{
+    struct arena *arena = job->work.arena;
+    const struct model *model = job->services->model;
+    struct brief brief = brief_of(job, source, prompt);
+    struct trial trial = { .job = job, .html = source->html };
+    struct model_edit edit = { .brief = &brief, .document = source->document, .serial = source->block_serial };
+    struct model_operations written;
+    if (model == NULL)
+        return fail(err, ERR_EMAIL_GENERATION_FAILED, NULL,
+                    "The process that executes the jobs has no model. Edit the design again.");
+    if (source->document == NULL) {
+        edit.check = try_splices;
+        edit.context = &trial;
+        if (!renderer_outline(job->services->renderer, arena, source->html, &edit.outline, err))
+            return false;
+    }
+    *ret_asked = (struct asked_edit){ .made_by = model_engine(model) };
+    if (!model_write_operations(arena, model, &edit, &written, &ret_asked->usage, err))
+        return false;
+    ret_asked->operations = written.operations;
+    ret_asked->warnings = written.warnings;
+    return true;
+}
