@@ -90,7 +90,7 @@ describe('providers', { concurrency: true }, () => {
     const form = FORMS[provider];
     const good = { text: designFor(provider) };
 
-    describe(provider, () => {
+    describe(provider, { concurrency: false }, () => {
       let server;
       const asked = new Asked();
       const ask = (...args) => asked.ask(...args);
