@@ -78,6 +78,9 @@ void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
  * then charges nothing. For settle. */
 MUST_CHECK bool job_hand_on(struct job *job, struct new_job next, int64_t *ret_job_id, struct error *err) NONNULL(1, 3, 4);
 
+/* Names the model that was asked, and the tokens that it took, for the audit row. For settle. */
+void job_used_model(struct job *job, const char *engine, struct opt_int tokens_in, struct opt_int tokens_out) NONNULL(1, 2);
+
 /* Multiplies the price of the call by the number of items; 0 charges nothing. For settle. */
 void job_charge_items(struct job *job, int64_t items) NONNULL(1);
 

@@ -84,6 +84,14 @@ void job_subject(struct job *job, const char *wire_id)
     running->entry.subjects = running->subjects;
 }
 
+void job_used_model(struct job *job, const char *engine, struct opt_int tokens_in, struct opt_int tokens_out)
+{
+    struct ledger_entry *entry = &running_of(job)->entry;
+    entry->engine = engine;
+    entry->tokens_in = tokens_in;
+    entry->tokens_out = tokens_out;
+}
+
 void job_charge_items(struct job *job, int64_t items)
 {
     struct ledger_entry *entry = &running_of(job)->entry;

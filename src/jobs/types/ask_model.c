@@ -37,6 +37,7 @@ bool ask_model_for_edit(struct job *job, const struct email_edit_source *source,
     struct trial trial = { .job = job, .html = source->html };
     struct model_edit edit = { .brief = &brief, .document = source->document, .serial = source->block_serial };
     struct model_operations written;
+    *ret_asked = (struct asked_edit){ .made_by = "instruction" };
     if (model == NULL)
         return fail(err, ERR_EMAIL_GENERATION_FAILED, NULL,
                     "The process that executes the jobs has no model. Edit the design again.");
@@ -46,7 +47,7 @@ bool ask_model_for_edit(struct job *job, const struct email_edit_source *source,
         if (!renderer_outline(job->services->renderer, arena, source->html, &edit.outline, err))
             return false;
     }
-    *ret_asked = (struct asked_edit){ .made_by = model_engine(model) };
+    ret_asked->made_by = model_engine(model);
     if (!model_write_operations(arena, model, &edit, &written, &ret_asked->usage, err))
         return false;
     ret_asked->operations = written.operations;

@@ -22,6 +22,7 @@ static const char prompt[] = "prompt";
 struct edited_design {
     const json_t *operations;
     struct text_list model_warnings;
+    bool has_asked; /* a model */
     struct drawn_design drawn;
     struct generation_result result;
 };
@@ -112,14 +113,14 @@ static bool find_operations(struct job *job, const struct email_edit_source *sou
     edited->result.version.made_by = "instruction";
     if (payload->prompt == NULL)
         return true;
-    if (!ask_model_for_edit(job, source, payload->prompt, &asked, err))
-        return false;
+    bool is_written = ask_model_for_edit(job, source, payload->prompt, &asked, err);
+    edited->has_asked = asked.usage.requests > 0;
     edited->operations = asked.operations;
     edited->model_warnings = asked.warnings;
     edited->result.version.made_by = asked.made_by;
     edited->result.tokens_in = asked.usage.tokens_in;
     edited->result.tokens_out = asked.usage.tokens_out;
-    return true;
+    return is_written;
 }
 
 static struct text_list joined_warnings(struct arena *arena, struct text_list first, struct text_list second)
@@ -160,14 +161,26 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
         return true;
     }
     job_subject(job, work_id(&job->work, ID_EMAIL, email->id));
+    if (edited->has_asked)
+        job_used_model(job, edited->result.version.made_by, edited->result.tokens_in, edited->result.tokens_out);
     email_write_generation(&job->work, email, payload->run_id, answer);
     return images->asset_count == 0 || assets_keep(&job->work, images->assets, images->asset_count, err);
+}
+
+/* A run that fails has used its tokens too. */
+static bool note_model(struct job *job, int64_t run_id, struct error *err)
+{
+    const struct edited_design *edited = job->result;
+    if (edited == NULL || !edited->has_asked)
+        return true;
+    const struct generation_result *result = &edited->result;
+    return generation_note_model(&job->work, run_id, result->version.made_by, result->tokens_in, result->tokens_out, err);
 }
 
 static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     const struct edit_design_payload *payload = job->payload;
-    return payload == NULL || generation_fail(&job->work, payload->run_id, why, err);
+    return payload == NULL || (note_model(job, payload->run_id, err) && generation_fail(&job->work, payload->run_id, why, err));
 }
 
 const struct job_type job_edit_design = {

@@ -375,6 +375,7 @@ describe('an installation with a model', () => {
     assert.equal(email.versions[0].madeBy, 'compatible/local-test');
     assert.equal((await runs()).at(-1), 'edit|completed|compatible/local-test|100|20|');
     assert.ok(await used() > before);
+    assert.deepEqual(await sql(installation, "select engine, tokens_in, tokens_out from audit_log where operation = 'emails.edit'"), ['compatible/local-test|100|20']);
   });
 
   test('an edit that the renderer refuses goes back to the model once', async () => {
@@ -394,7 +395,7 @@ describe('an installation with a model', () => {
       assert.equal(email.status, 'ready');
       assert.match(email.html, /Hello {{ firstName }}, spring begins\./);
       assert.match((await runs()).at(-1), reason);
-      assert.match((await runs()).at(-1), /^edit\|failed\|/);
+      assert.match((await runs()).at(-1), /^edit\|failed\|compatible\/local-test\|/);
     }
     assert.equal(await used(), before);
   });
