@@ -1,4 +1,4 @@
-// The operator's own model over scripted servers: twelve behaviours of each of the three APIs, what is sent, and what an edit may do.
+// The operator's own model over scripted servers: twelve behaviours of each of the three APIs, what is sent, and what an edit may do (D-170).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/* Models: the requests of each provider to the byte, what is read of their answers, and the object in a text. */
+/* Models: the requests of each provider to the byte, what is read of their answers, and the object in a text (D-170). */
 #include "base/json_read.h"
 #include "base/text.h"
 #include "models/answer_json.h"
