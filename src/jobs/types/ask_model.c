@@ -1,6 +1,7 @@
 #include "jobs/types/ask_model.h"
 
 #include "base/json_read.h"
+#include "engine/generation/brief_sources.h"
 #include "render/renderer.h"
 
 /* An edit that is tried on an imported design. */
@@ -19,21 +20,12 @@ static bool try_splices(void *context, const json_t *operations, struct error *e
            email_prepare(arena, prepared, &content, err);
 }
 
-static struct brief brief_of(const struct job *job, const struct email_edit_source *source, const char *prompt)
-{
-    return (struct brief){
-        .prompt = prompt,
-        .brand = { .email_design = source->email_design, .locale = source->locale, .time_zone = source->time_zone },
-        .now_us = job->work.now_us,
-    };
-}
-
 bool ask_model_for_edit(struct job *job, const struct email_edit_source *source, const char *prompt, struct asked_edit *ret_asked,
                         struct error *err)
 {
     struct arena *arena = job->work.arena;
     const struct model *model = job->services->model;
-    struct brief brief = brief_of(job, source, prompt);
+    struct brief brief = { .prompt = prompt, .now_us = job->work.now_us };
     struct trial trial = { .job = job, .html = source->html };
     struct model_edit edit = { .brief = &brief, .document = source->document, .serial = source->block_serial };
     struct model_operations written;
@@ -41,6 +33,8 @@ bool ask_model_for_edit(struct job *job, const struct email_edit_source *source,
     if (model == NULL)
         return fail(err, ERR_EMAIL_GENERATION_FAILED, NULL,
                     "The process that executes the jobs has no model. Edit the design again.");
+    if (!brief_read_brand(&job->work, job->work.engine->public_url, &brief.brand, err))
+        return false;
     if (source->document == NULL) {
         edit.check = try_splices;
         edit.context = &trial;

@@ -15,7 +15,8 @@ struct asked_edit {
     struct model_usage usage;
 };
 
-/* Asks for the operations of an edit. `made_by` and `usage` are filled also when it fails. An imported design is tried with them, so that its errors go back to the model once.
- * Errors: EMAIL_GENERATION_FAILED, also when this process has no model; SERVICE_UNAVAILABLE of the renderer. */
+/* Asks for the operations of an edit. `made_by` and `usage` are filled also when it fails. An imported design is tried with them,
+ * so that its errors go back to the model once. Errors: EMAIL_GENERATION_FAILED, also when this process has no model;
+ * SERVICE_UNAVAILABLE of the renderer. */
 MUST_CHECK bool ask_model_for_edit(struct job *job, const struct email_edit_source *source, const char *prompt,
                                    struct asked_edit *ret_asked, struct error *err) NONNULL(1, 2, 3, 4, 5);

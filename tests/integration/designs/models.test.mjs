@@ -366,6 +366,45 @@ describe('an installation with a model', () => {
     assert.equal((await rest.get('/v1/help')).body.designEngine, 'compatible/local-test');
   });
 
+  const creating = async (prompt, more = {}) => {
+    const answer = await rest.post('/v1/emails', { prompt, ...more });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.status, 'generating');
+    return ended(answer.body.emailId);
+  };
+
+  test('a prompt becomes a design that the model has written; it is charged once; inventions are warnings', async () => {
+    const before = await used();
+    const invented = structuredClone(DESIGN);
+    invented.blocks[0].text = 'Only 49.90 EUR at the Quay.';
+    server.script({ status: 529 }, { text: `Gern!\n\`\`\`json\n${JSON.stringify(invented)}\n\`\`\`` });
+    const email = await creating('Einladung zum Seiltag am Quay. Frühling.');
+    assert.equal(email.status, 'ready', JSON.stringify(email.generation));
+    assert.equal(email.subjectLine, 'Rope day');
+    assert.match(email.html, /Only 49\.90 EUR/);
+    assert.equal(email.versions[0].madeBy, 'compatible/local-test');
+    assert.equal(email.generation.engine, 'compatible/local-test');
+    assert.match(email.generation.warnings.join(), /49\.90/);
+    assert.equal((await runs()).at(-1), 'create|completed|compatible/local-test|100|20|');
+    assert.deepEqual(await sql(installation, "select engine, tokens_in from audit_log where operation = 'emails.create'"), ['compatible/local-test|100']);
+    assert.ok(await used() > before);
+  });
+
+  test('a model that fails makes a failed design without a charge; words given word for word need no model', async () => {
+    const before = await used();
+    server.script({ refusal: true });
+    const failed = await creating('Einladung am Quay.');
+    assert.equal(failed.status, 'failed');
+    assert.match(failed.generation.error.message, /The model declined the request/);
+    assert.equal((await runs()).at(-1), 'create|failed|compatible/local-test|100|20|The model declined the request.');
+    assert.equal(await used(), before);
+    server.script({ refusal: true });
+    const verbatim = await creating('A short letter.\n---\n# Spring is here\n\nWe open the **garden**.');
+    assert.equal(verbatim.status, 'ready');
+    assert.equal(verbatim.versions[0].madeBy, 'composer');
+    assert.equal(server.requests.length, 0);
+  });
+
   test('an import is edited in any language; the run has the engine and its tokens; it is charged once', async () => {
     const emailId = await importOne();
     const before = await used();
