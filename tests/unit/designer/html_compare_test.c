@@ -1,4 +1,4 @@
-/* Comparison of prepared HTML by what a reader sees. */
+/* Comparison of prepared HTML by what a reader sees (D-161). */
 #include "base/buf.h"
 #include "base/json_read.h"
 #include "designer/html_compare.h"
