@@ -34,7 +34,7 @@ bool op_help_read(struct op_context *ctx, const struct help_read_args *args, str
     (void)err;
     json_object_begin(&reply->json);
     json_raw_bytes(&reply->json, catalogue_help_json + 1, strlen(catalogue_help_json) - 2);
-    json_member_text_if(&reply->json, "designEngine", engine);
+    json_member_text(&reply->json, "designEngine", engine);
     json_object_end(&reply->json);
     return true;
 }

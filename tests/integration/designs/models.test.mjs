@@ -386,7 +386,7 @@ describe('an installation with a model', () => {
     assert.equal(email.generation.engine, 'compatible/local-test');
     assert.match(email.generation.warnings.join(), /49\.90/);
     assert.equal((await runs()).at(-1), 'create|completed|compatible/local-test|100|20|');
-    assert.deepEqual(await sql(installation, "select engine, tokens_in from audit_log where operation = 'emails.create'"), ['compatible/local-test|100']);
+    assert.deepEqual(await sql(installation, "select engine, tokens_in from audit_log where operation = 'emails.create' and engine is not null"), ['compatible/local-test|100']);
     assert.ok(await used() > before);
   });
 
