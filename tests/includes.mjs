@@ -17,18 +17,19 @@ const MODULES = {
   image: ['base'],
   template: ['base'],
   designer: ['base', 'template'],
+  models: ['base', 'designer'],
   mail: ['base', 'crypto'],
   render: ['base', 'net'],
   engine: ['base', 'db', 'crypto', 'template', 'designer', 'mail'],
   sender: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail'],
   stepper: ['base', 'db', 'crypto', 'engine'],
-  jobs: ['base', 'db', 'crypto', 'engine', 'designer', 'net', 'mail', 'render', 'sender'],
+  jobs: ['base', 'db', 'crypto', 'engine', 'designer', 'net', 'mail', 'render', 'sender', 'models'],
   api: ['base', 'db', 'crypto', 'engine', 'designer'],
   inbound: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail', 'api'],
   mcp: ['base', 'crypto', 'api'],
   http: ['base', 'crypto', 'api', 'mcp'],
   cli: ['base', 'api'],
-  main: ['base', 'db', 'crypto', 'net', 'smtp', 'mail', 'render', 'engine', 'sender', 'stepper', 'jobs', 'api', 'inbound', 'mcp', 'http', 'cli'],
+  main: ['base', 'db', 'crypto', 'net', 'models', 'smtp', 'mail', 'render', 'engine', 'sender', 'stepper', 'jobs', 'api', 'inbound', 'mcp', 'http', 'cli'],
 };
 
 // The folders inside a module; '.' is the module's own folder. Every folder may include itself.

@@ -11,7 +11,7 @@ target_link_libraries(embedded_driver PRIVATE posthorn)
 
 # What tests/third_party.sh lets parsers and engines of others judge, and what appends the mail of automations without their runs.
 foreach(driver compose_driver composer_driver template_driver dkim_driver smtp_driver journal_driver report_driver statistics_driver
-        contract_driver carrier_driver replay_driver design_driver)
+        contract_driver carrier_driver replay_driver design_driver model_driver)
     add_executable(${driver} tests/drivers/${driver}.c)
     target_link_libraries(${driver} PRIVATE posthorn)
 endforeach()

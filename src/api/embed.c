@@ -30,7 +30,7 @@ struct embedded_call {
 
 struct posthorn {
     struct api *api;
-    char *texts[5];
+    char *texts[6];
     const char *brand_id; /* the local owner's brand */
     pthread_mutex_t lock;
     pthread_cond_t completion;
@@ -56,6 +56,16 @@ static const char *keep_option(struct posthorn *posthorn, size_t slot, const cha
     return posthorn->texts[slot];
 }
 
+/* Sets the name of the model that the runner of this process will read from the environment, as it does. NULL: none. */
+static const char *keep_engine(struct posthorn *posthorn, size_t slot)
+{
+    const char *model = getenv("POSTHORN_MODEL");
+    const char *name = getenv("POSTHORN_MODEL_NAME");
+    if (model != NULL && name != NULL && asprintf(&posthorn->texts[slot], "%s/%s", model, name) < 0)
+        panic(PANIC_NO_MEMORY);
+    return posthorn->texts[slot];
+}
+
 struct posthorn *posthorn_open(const struct posthorn_options *options)
 {
     static const char *const default_runner[] = { "posthorn", "runner", NULL };
@@ -73,6 +83,7 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
             .application_name = posthorn->name,
             .import_root = keep_option(posthorn, 3, options->import_root),
             .public_url = keep_option(posthorn, 4, options->public_url),
+            .design_engine = keep_engine(posthorn, 5),
         },
         .job_deadline_ms = options->job_wait_ms,
     };

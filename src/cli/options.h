@@ -63,6 +63,11 @@ struct options {
     const char *helo_name;
     const char *dkim;
     const char *tracking; /* on or off; NULL: on */
+    const char *model; /* anthropic, openai or compatible; NULL: none */
+    const char *model_url;
+    const char *model_name;
+    const char *model_key;
+    const char *model_key_file;
     const char *key_file;
     const char *scopes;
     const char *name;

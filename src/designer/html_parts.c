@@ -150,9 +150,9 @@ static bool is_named(const struct html_tag *tag, const char *name)
 /* Whether a text goes on behind this tag. */
 static bool is_inline(const struct html_tag *tag)
 {
-    static const char *const names[] = { "a",   "abbr", "b",    "bdi", "bdo",   "big",  "cite",   "code",   "del", "em",
-                                         "font", "i",    "ins",  "kbd", "mark",  "q",    "s",      "samp",   "small", "span",
-                                         "strike", "strong", "sub", "sup", "tt", "u",    "var",    "wbr",    "br" };
+    static const char *const names[] = { "a",      "abbr",   "b",   "bdi", "bdo",  "big", "cite", "code", "del",   "em",
+                                         "font",   "i",      "ins", "kbd", "mark", "q",   "s",    "samp", "small", "span",
+                                         "strike", "strong", "sub", "sup", "tt",   "u",   "var",  "wbr",  "br" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (is_named(tag, names[i]))
             return true;

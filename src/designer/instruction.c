@@ -3,6 +3,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "designer/change.h"
+#include "designer/fragments.h"
 #include "designer/instruction_read.h"
 
 #include <string.h>
@@ -30,50 +31,14 @@ bool reading_refuse(struct reading *reading, const char *reason)
 
 /* ---- What an edit must keep ---- */
 
-/* The length of a merge tag or an address at the beginning of a text; 0: there is none. */
-static size_t fragment_size(const char *text, bool is_with_links)
-{
-    const char *close = text_starts_with(text, "{{")   ? strstr(text, "}}")
-                        : text_starts_with(text, "{%") ? strstr(text, "%}")
-                                                       : NULL;
-    if (close != NULL)
-        return (size_t)(close - text) + 2;
-    bool is_address = text_starts_with(text, "https://") || text_starts_with(text, "http://") || text_starts_with(text, "mailto:");
-    return is_address && is_with_links ? strcspn(text, " )\n\"") : 0;
-}
-
-static void collect_from_text(struct reading *reading, const char *text, json_t *fragments)
-{
-    while (*text != '\0') {
-        size_t size = *text == '{' || *text == 'h' || *text == 'm' ? fragment_size(text, !reading->names_links) : 0;
-        if (size > 0)
-            json_object_set_new(fragments, arena_dup_bytes(reading->arena, text, size), json_true());
-        text += size > 0 ? size : 1;
-    }
-}
-
-/* Adds the merge tags and addresses in all texts of a value to a set. */
-static void collect_fragments(struct reading *reading, const json_t *value, json_t *fragments)
-{
-    const char *name;
-    json_t *member;
-    if (json_is_string(value))
-        collect_from_text(reading, json_string_value(value), fragments);
-    for (size_t i = 0; i < json_array_size(value); i++)
-        collect_fragments(reading, json_array_get(value, i), fragments);
-    json_object_foreach (json_for_iteration(value), name, member) {
-        collect_fragments(reading, member, fragments);
-    }
-}
-
 bool reading_keeps(struct reading *reading, const json_t *before, const json_t *after)
 {
     const char *fragment;
     json_t *value;
     json_t *old = json_in_arena(reading->arena, json_object());
     json_t *new = json_in_arena(reading->arena, json_object());
-    collect_fragments(reading, before, old);
-    collect_fragments(reading, after, new);
+    fragments_collect(reading->arena, before, !reading->names_links, old);
+    fragments_collect(reading->arena, after, !reading->names_links, new);
     json_object_foreach (old, fragment, value) {
         if (json_object_get(new, fragment) == NULL && strstr(reading->words.source, fragment) == NULL)
             return reading_refuse(
@@ -255,9 +220,8 @@ static json_t *lost_tags(struct reading *reading, const char *before, const char
     json_t *lost = json_array();
     json_t *old = json_in_arena(reading->arena, json_object());
     json_t *new = json_in_arena(reading->arena, json_object());
-    reading->names_links = true;
-    collect_from_text(reading, before, old);
-    collect_from_text(reading, after, new);
+    fragments_collect_text(reading->arena, before, false, old);
+    fragments_collect_text(reading->arena, after, false, new);
     json_object_foreach (old, fragment, value) {
         if (json_object_get(new, fragment) == NULL)
             json_array_append_new(lost, json_string(fragment));

@@ -15,9 +15,11 @@
  */
 #pragma once
 
+#include "engine/core/job_payload.h"
 #include "engine/core/work.h"
 
 struct dns;
+struct model;
 struct asset_store;
 struct renderer;
 struct capture_maildir;
@@ -44,6 +46,7 @@ struct job_services {
     const char *image_program;      /* path of posthorn-image */
     bool fetch_allow_loopback;      /* DANGEROUS, for tests */
     struct dns *dns;                /* the resolver */
+    const struct model *model;      /* writes designs; NULL: none is named */
 };
 
 /* The implementation of a declared job: job_NAME in src/jobs/types. */
@@ -70,6 +73,13 @@ void job_run_again_in_network(struct job *job) NONNULL(1);
 
 /* Names an object that this job made or changed, for the audit row. For settle. */
 void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
+
+/* Enqueues a job that goes on with the work of a call: it holds the price of the call and charges it when it succeeds. This job
+ * then charges nothing. For settle. */
+MUST_CHECK bool job_hand_on(struct job *job, struct new_job next, int64_t *ret_job_id, struct error *err) NONNULL(1, 3, 4);
+
+/* Names the model that was asked, and the tokens that it took, for the audit row. For settle. */
+void job_used_model(struct job *job, const char *engine, struct opt_int tokens_in, struct opt_int tokens_out) NONNULL(1, 2);
 
 /* Multiplies the price of the call by the number of items; 0 charges nothing. For settle. */
 void job_charge_items(struct job *job, int64_t items) NONNULL(1);

@@ -84,12 +84,37 @@ void job_subject(struct job *job, const char *wire_id)
     running->entry.subjects = running->subjects;
 }
 
+void job_used_model(struct job *job, const char *engine, struct opt_int tokens_in, struct opt_int tokens_out)
+{
+    struct ledger_entry *entry = &running_of(job)->entry;
+    entry->engine = engine;
+    entry->tokens_in = tokens_in;
+    entry->tokens_out = tokens_out;
+}
+
 void job_charge_items(struct job *job, int64_t items)
 {
     struct ledger_entry *entry = &running_of(job)->entry;
     entry->credits *= items;
     if (entry->credit_cost >= 0)
         entry->credit_cost *= items;
+}
+
+/* The stored response and its key stay with the first job, which answers the caller; charge and audit row go on. */
+bool job_hand_on(struct job *job, struct new_job next, int64_t *ret_job_id, struct error *err)
+{
+    struct running_job *running = running_of(job);
+    if (!running->has_entry)
+        return ledger_enqueue(&job->work, next, job->work.now_us, NULL, ret_job_id, err);
+    struct ledger_entry entry = running->entry;
+    entry.idempotency_key = NULL;
+    entry.fingerprint = NULL;
+    entry.hold = entry.credits;
+    entry.job_id = 0;
+    entry.subject_count = 0;
+    running->entry.credits = 0;
+    running->entry.writes_audit = false;
+    return ledger_enqueue(&job->work, next, job->work.now_us, &entry, ret_job_id, err);
 }
 
 void job_run_again_in_network(struct job *job)

@@ -8,7 +8,9 @@
 #include "engine/assets/asset_store.h"
 #include "jobs/worker.h"
 #include "mail/capture_maildir.h"
+#include "main/model_options.h"
 #include "main/program_files.h"
+#include "models/models.h"
 #include "net/dns.h"
 #include "render/renderer.h"
 #include "sender/sender.h"
@@ -33,6 +35,7 @@ struct job_runner {
     struct dns *dns;
     struct asset_store *assets;
     struct smtp_relays *relays; /* NULL: none */
+    struct model *model;        /* NULL: none */
     struct sender *sender;
     struct stepper *stepper;
     char *image_program;
@@ -138,7 +141,8 @@ bool job_runner_start(struct installation *installation, const struct options *o
         panic(PANIC_NO_MEMORY);
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
     if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
-        !dns_new(options->dns_servers, &jobs->dns, err) || !start_sender(jobs, installation, options, err)) {
+        !dns_new(options->dns_servers, &jobs->dns, err) || !model_of_options(options, &jobs->model, err) ||
+        !start_sender(jobs, installation, options, err)) {
         job_runner_stop(jobs);
         return false;
     }
@@ -147,6 +151,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
         .outbox = jobs->outbox,
         .sender = jobs->sender,
         .dns = jobs->dns,
+        .model = jobs->model,
         .assets = jobs->assets,
         .image_program = jobs->image_program,
         .fetch_allow_loopback = options->fetch_allow_loopback,
@@ -171,6 +176,7 @@ void job_runner_stop(struct job_runner *jobs)
     if (jobs->outbox != NULL)
         capture_maildir_close(jobs->outbox);
     dns_free(jobs->dns);
+    model_free(jobs->model);
     asset_store_free(jobs->assets);
     free(jobs->image_program);
     free(jobs);

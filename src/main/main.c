@@ -117,17 +117,20 @@ static const char *own_path(struct arena *arena, const char *argv0)
     return size > 0 && (size_t)size < sizeof(path) ? arena_dup_bytes(arena, path, (size_t)size) : argv0;
 }
 
-/* The address of a relay may hold a password, and every user can see the arguments of a process. So these options go through the
- * environment. */
+/* The address of a relay may hold a password, the key of a model is one, and every user can see the arguments of a process. So
+ * these options go through the environment. */
 static void pass_by_environment(const struct options *options)
 {
     const struct {
         const char *variable;
         const char *value;
     } settings[] = {
-        { "POSTHORN_RELAY", options->relays },      { "POSTHORN_UNCERTAIN", options->uncertain },
-        { "POSTHORN_DKIM", options->dkim },         { "POSTHORN_HELO_NAME", options->helo_name },
-        { "POSTHORN_KEY_FILE", options->key_file }, { "POSTHORN_TRACKING", options->tracking },
+        { "POSTHORN_RELAY", options->relays },        { "POSTHORN_UNCERTAIN", options->uncertain },
+        { "POSTHORN_DKIM", options->dkim },           { "POSTHORN_HELO_NAME", options->helo_name },
+        { "POSTHORN_KEY_FILE", options->key_file },   { "POSTHORN_TRACKING", options->tracking },
+        { "POSTHORN_MODEL", options->model },         { "POSTHORN_MODEL_NAME", options->model_name },
+        { "POSTHORN_MODEL_URL", options->model_url }, { "POSTHORN_MODEL_KEY_FILE", options->model_key_file },
+        { "POSTHORN_MODEL_KEY", options->model_key },
     };
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         if (settings[i].value != NULL && setenv(settings[i].variable, settings[i].value, 1) != 0)

@@ -14,6 +14,7 @@
 #include "inbound/imap.h"
 #include "inbound/lmtp.h"
 #include "main/job_runner.h"
+#include "main/model_options.h"
 #include "main/signals.h"
 #include "mcp/provider/catalogue_provider.h"
 #include "mcp/server.h"
@@ -49,6 +50,7 @@ static struct api_config service_config(const struct process *process, const str
             .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
             .public_url = options->public_url,
             .tracking_off = options_tracking_off(options),
+            .design_engine = design_engine_of_options(process->arena, options),
             .fetch_allow_loopback = options->fetch_allow_loopback,
             .import_root = options->import_root,
             .key_file = options->key_file,

@@ -1,4 +1,4 @@
-/* Handlers that change the content of designs without a model, or compare versions of it. */
+/* Handlers that change the content of designs, or compare versions of them. */
 #include "api/op_context.h"
 #include "base/json_read.h"
 #include "catalogue/jobs.h"
@@ -50,4 +50,21 @@ bool op_emails_compare(struct op_context *ctx, const struct emails_compare_args 
         .compare_with = args->compare_with,
     };
     return email_compare(&ctx->work, &comparison, &reply->json, err);
+}
+
+bool op_emails_edit(struct op_context *ctx, const struct emails_edit_args *args, struct reply *reply, struct error *err)
+{
+    struct judge_edit_payload payload = {
+        .email_id = args->email_id,
+        .prompt = args->prompt,
+        .title = args->title,
+        .subject_line = args->subject_line.value,
+        .sets_subject = args->subject_line.set,
+        .group_id = args->group_id.value,
+        .sets_group = args->group_id.set,
+        .group_name = args->group_name,
+        .public_url = ctx->work.engine->public_url,
+    };
+    return email_check_edit(&ctx->work, args->email_id, err) &&
+           op_context_enqueue(ctx, reply, judge_edit_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

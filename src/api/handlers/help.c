@@ -30,10 +30,13 @@ bool op_health_read(struct op_context *ctx, const struct health_read_args *args,
 
 bool op_help_read(struct op_context *ctx, const struct help_read_args *args, struct reply *reply, struct error *err)
 {
-    (void)ctx;
+    const char *engine = ctx->work.engine->design_engine;
     (void)args;
     (void)err;
-    json_raw(&reply->json, catalogue_help_json);
+    json_object_begin(&reply->json);
+    json_raw_bytes(&reply->json, catalogue_help_json + 1, strlen(catalogue_help_json) - 2);
+    json_member_text(&reply->json, "designEngine", engine);
+    json_object_end(&reply->json);
     return true;
 }
 
@@ -88,11 +91,12 @@ static void write_topics(struct json_writer *json)
 
 /* Writes the help on a subject. `names` lists its tools; `only` selects a single tool. */
 static void write_help(struct json_writer *json, enum view view, const char *subject, const char *help, const char *const *names,
-                       const struct tool *only)
+                       const struct tool *only, const char *engine)
 {
     json_object_begin(json);
     json_member_text(json, "subject", subject);
     json_member_text(json, "help", help);
+    json_member_text_if(json, "designEngine", engine);
     json_key(json, "tools");
     json_array_begin(json);
     for (size_t i = 0; i < tool_count; i++) {
@@ -170,7 +174,7 @@ static bool help_about_tool(const char *name, enum view view, struct reply *repl
     for (size_t i = 0; i < tool_count; i++) {
         if (strcmp(tools[i].name, name) != 0 || !tool_is_visible(&tools[i], view))
             continue;
-        write_help(&reply->json, view, name, tools[i].help, NULL, &tools[i]);
+        write_help(&reply->json, view, name, tools[i].help, NULL, &tools[i], NULL);
         return true;
     }
     return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool named %.60s.", name) || suggest_tool(name, view, err);
@@ -190,7 +194,9 @@ bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_a
         return help_about_tool(args->tool, view, reply, err);
     if (args->topic != CAPABILITIES_GET_TOPIC_ABSENT) {
         const struct help_topic *topic = &help_topics[args->topic - 1];
-        write_help(&reply->json, view, topic->name, topic_text(ctx->work.arena, topic), topic->tools, NULL);
+        bool is_of_designs = strcmp(topic->name, "emails") == 0;
+        write_help(&reply->json, view, topic->name, topic_text(ctx->work.arena, topic), topic->tools, NULL,
+                   is_of_designs ? ctx->work.engine->design_engine : NULL);
         return true;
     }
     pthread_once(&overview_once, write_overviews);

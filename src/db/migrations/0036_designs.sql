@@ -30,6 +30,11 @@ create table generations (
 );
 create index generations_by_email on generations (brand_id, email_id, id desc);
 
+-- What a model of the operator has written, and the tokens that it took; null: no model was asked.
+alter table audit_log add column engine text;
+alter table audit_log add column tokens_in bigint;
+alter table audit_log add column tokens_out bigint;
+
 -- The extraction of a brand from its website; the last one. phase: fetching, reading, colours, pictures, saving.
 create table brand_extractions (
     brand_id           bigint not null references brands,

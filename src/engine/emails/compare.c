@@ -58,7 +58,9 @@ static bool find_versions(const struct work *work, const struct email_comparison
 {
     struct email_version_content_row *version;
     struct email_version_content_row *other;
-    struct email_version_content_params params = { .brand_id = work->brand_id, .email_id = comparison->email_id, .id = { .set = true } };
+    struct email_version_content_params params = { .brand_id = work->brand_id,
+                                                   .email_id = comparison->email_id,
+                                                   .id = { .set = true } };
     if (!find_design(work, comparison, &params.id.value, err) || !find_version(work, &params, "emailVersionId", &version, err))
         return false;
     params = other_version(work, comparison, version->version);

@@ -27,6 +27,8 @@ bool email_read_edit_source(const struct work *work, int64_t email_id, struct em
         .version_id = row->version_id.value,
         .subject_line = row->subject_line,
         .html = row->html,
+        .links_json = row->links,
+        .paths = row->paths,
         .block_serial = row->block_serial,
         .email_design = row->email_design,
         .locale = row->locale,

@@ -21,8 +21,10 @@ struct email_edit_source {
     int64_t version_id;
     const char *subject_line; /* NULL: none */
     const char *html;
-    const json_t *document; /* NULL: an imported design */
-    int64_t block_serial;   /* the number of the last block id */
+    const char *links_json;   /* as the renderer lists them; NULL: none */
+    struct text_list paths;   /* of its merge tags */
+    const json_t *document;   /* NULL: an imported design */
+    int64_t block_serial;     /* the number of the last block id */
     const char *email_design; /* of the brand; NULL: none */
     const char *locale;
     const char *time_zone;

@@ -25,8 +25,7 @@ static const json_t *with_subject(struct arena *arena, const json_t *document, c
     struct error ignored = { .code = ERR_NONE };
     struct document_change change;
     json_t *subject = subject_line != NULL ? json_string(subject_line) : json_null();
-    const json_t *operations =
-        json_in_arena(arena, json_pack("[{ss s{so}}]", "op", "meta", "values", "subjectLine", subject));
+    const json_t *operations = json_in_arena(arena, json_pack("[{ss s{so}}]", "op", "meta", "values", "subjectLine", subject));
     return document_change(arena, document, operations, &serial, &change, &ignored) ? change.document : document;
 }
 

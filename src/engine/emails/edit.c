@@ -21,12 +21,13 @@ bool email_lock_for_edit(const struct work *work, int64_t email_id, struct email
 
 /* ---- Metadata ---- */
 
+bool email_change_is_empty(const struct email_change *change)
+{
+    return change->title == NULL && !change->subject_line.set && !change->folder.group_id.set && change->folder.group_name == NULL;
+}
+
 static bool check_email_change(const struct work *work, struct email_change *change, struct error *err)
 {
-    bool is_empty =
-        change->title == NULL && !change->subject_line.set && !change->folder.group_id.set && change->folder.group_name == NULL;
-    if (is_empty)
-        return fail(err, ERR_INVALID_REQUEST, "title", "Pass at least one of title, subjectLine, groupId and groupName.");
     if (change->title != NULL) {
         change->title = text_trim(work->arena, text_visible(work->arena, change->title, EMAIL_TITLE_MAX_CHARS));
         if (change->title[0] == '\0')
@@ -35,12 +36,20 @@ static bool check_email_change(const struct work *work, struct email_change *cha
     return change->subject_line.value == NULL || email_check_subject(work, change->subject_line.value, err);
 }
 
+bool email_check_change(const struct work *work, const struct email_change *wanted, struct error *err)
+{
+    struct email_change change = *wanted;
+    return check_email_change(work, &change, err) && email_folder_check(work, &change.folder, err);
+}
+
 bool email_change(const struct work *work, int64_t email_id, const struct email_change *wanted, struct email_find_row **ret_email,
                   struct error *err)
 {
     struct email_change change = *wanted;
     struct email_lock_row *email;
     struct email_update_params update = { .brand_id = work->brand_id, .id = email_id, .now = work->now_us };
+    if (email_change_is_empty(&change))
+        return fail(err, ERR_INVALID_REQUEST, "title", "Pass at least one of title, subjectLine, groupId and groupName.");
     if (!check_email_change(work, &change, err) || !email_lock_for_edit(work, email_id, &email, err) ||
         !email_folder_choose(work, &change.folder, &update.sets_group, &update.group_id, err))
         return false;

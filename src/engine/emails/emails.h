@@ -126,6 +126,11 @@ struct email_change {
     struct email_folder folder;
 };
 
+bool email_change_is_empty(const struct email_change *change) NONNULL(1);
+
+/* Checks a change, which may be empty, before it is made. Errors: INVALID_REQUEST, EMAIL_GROUP_NOT_FOUND. */
+MUST_CHECK bool email_check_change(const struct work *work, const struct email_change *change, struct error *err) NONNULL(1, 2, 3);
+
 /* Changes the metadata of a design, without a new version (R-215).
  * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS, EMAIL_NOT_READY (a subject for a design without a version),
  * EMAIL_GROUP_NOT_FOUND. */

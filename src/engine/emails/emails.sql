@@ -145,8 +145,8 @@ update emails
 -- What an edit of a design reads: its latest version, the number of its last block id, and the brand's part of its look.
 -- name: email_edit_source :one
 -- params: brand_id bigint, id bigint
--- columns: version_id bigint null, subject_line text null, html text null, document text null, block_serial bigint, email_design text null, locale text, time_zone text
-select v.id, v.subject_line, v.html, v.document, e.block_serial, b.email_design, b.locale, b.time_zone
+-- columns: version_id bigint null, subject_line text null, html text null, links jsonb null, paths text[] null, document text null, block_serial bigint, email_design text null, locale text, time_zone text
+select v.id, v.subject_line, v.html, v.links, v.paths, v.document, e.block_serial, b.email_design, b.locale, b.time_zone
   from emails e
   join brands b on b.id = e.brand_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id and v.email_id = e.id

@@ -41,18 +41,16 @@ bool email_group_ensure(const struct work *work, const char *name, struct opt_in
     return true;
 }
 
-bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets, struct opt_int *ret_group_id,
-                         struct error *err)
+/* The folder that a request names by its id, or the name of one that may be missing; neither when it names none. */
+static bool find_folder(const struct work *work, const struct email_folder *folder, struct opt_int *ret_group_id,
+                        const char **ret_name, struct error *err)
 {
-    *ret_sets = folder->group_id.set || folder->group_name != NULL;
     *ret_group_id = (struct opt_int){ .set = false };
+    *ret_name = NULL;
     if (folder->group_id.set && folder->group_name != NULL)
         return fail(err, ERR_INVALID_REQUEST, "groupName", "Pass either groupId or groupName, not both.");
-    if (folder->group_name != NULL) {
-        const char *name;
-        return email_group_clean_name(work, folder->group_name, "groupName", &name, err) &&
-               email_group_ensure(work, name, ret_group_id, err);
-    }
+    if (folder->group_name != NULL)
+        return email_group_clean_name(work, folder->group_name, "groupName", ret_name, err);
     if (folder->group_id.value == NULL || strcmp(folder->group_id.value, email_ungrouped) == 0)
         return true;
     struct email_group_find_row *group;
@@ -60,6 +58,22 @@ bool email_folder_choose(const struct work *work, const struct email_folder *fol
         return false;
     *ret_group_id = (struct opt_int){ .set = true, .value = group->id };
     return true;
+}
+
+bool email_folder_check(const struct work *work, const struct email_folder *folder, struct error *err)
+{
+    struct opt_int ignored;
+    const char *name;
+    return find_folder(work, folder, &ignored, &name, err);
+}
+
+bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets, struct opt_int *ret_group_id,
+                         struct error *err)
+{
+    const char *name;
+    *ret_sets = folder->group_id.set || folder->group_name != NULL;
+    return find_folder(work, folder, ret_group_id, &name, err) &&
+           (name == NULL || email_group_ensure(work, name, ret_group_id, err));
 }
 
 /* ---- Folders ---- */

@@ -192,6 +192,19 @@ bool generation_fail(const struct work *work, int64_t run_id, const struct error
     return db_batch_run(batch, err);
 }
 
+bool generation_note_model(const struct work *work, int64_t run_id, const char *engine, struct opt_int tokens_in,
+                           struct opt_int tokens_out, struct error *err)
+{
+    struct generation_note_model_params note = {
+        .brand_id = work->brand_id,
+        .id = run_id,
+        .engine = engine,
+        .tokens_in = tokens_in,
+        .tokens_out = tokens_out,
+    };
+    return sql_generation_note_model(work->conn, work->arena, &note, NULL, err);
+}
+
 /* ---- Reading ---- */
 
 bool generation_get(const struct work *work, int64_t email_id, int64_t run_id, struct generation_find_row **ret_run,

@@ -63,6 +63,10 @@ MUST_CHECK bool generation_complete(const struct work *work, int64_t run_id, con
 MUST_CHECK bool generation_fail(const struct work *work, int64_t run_id, const struct error *why, struct error *err)
     NONNULL(1, 3, 4);
 
+/* Notes the model that was asked for a run, and the tokens that it took. A run that fails has them too. */
+MUST_CHECK bool generation_note_model(const struct work *work, int64_t run_id, const char *engine, struct opt_int tokens_in,
+                                      struct opt_int tokens_out, struct error *err) NONNULL(1, 3, 6);
+
 /* ---- Reading ---- */
 
 /* A run of a design, or its last one when `run_id` is 0. NULL in *ret_run: there is none. */

@@ -33,13 +33,19 @@ update generations set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- columns: email_id bigint, status text
 select email_id, status from generations where brand_id = :brand_id and id = :id;
 
+-- Notes the model that was asked for a run, also for one that fails.
+-- name: generation_note_model :exec
+-- params: brand_id bigint, id bigint, engine text, tokens_in bigint null, tokens_out bigint null
+update generations set engine = :engine, tokens_in = :tokens_in, tokens_out = :tokens_out
+ where brand_id = :brand_id and id = :id and status = 'running';
+
 -- Ends a run that has not ended, with the latest version of its design or without one.
 -- name: generation_end :one
 -- params: brand_id bigint, id bigint, status text, engine text null, warnings jsonb, error_code text null, error text null, tokens_in bigint null, tokens_out bigint null, now timestamptz
 -- columns: email_id bigint
 update generations g
-   set status = :status, engine = :engine, warnings = :warnings, error_code = :error_code, error = :error,
-       tokens_in = :tokens_in, tokens_out = :tokens_out, ended_at = :now,
+   set status = :status, engine = coalesce(:engine, engine), warnings = :warnings, error_code = :error_code, error = :error,
+       tokens_in = coalesce(:tokens_in, tokens_in), tokens_out = coalesce(:tokens_out, tokens_out), ended_at = :now,
        version_id = case when :status = 'completed'
                          then (select e.latest_version_id from emails e where e.brand_id = :brand_id and e.id = g.email_id) end
  where g.brand_id = :brand_id and g.id = :id and g.status = 'running'

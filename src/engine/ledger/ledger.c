@@ -193,6 +193,9 @@ static void add_audit(const struct work *work, const struct ledger_entry *entry,
         .request_id = entry->request_id,
         .operation = entry->operation,
         .subjects = { entry->subjects, entry->subject_count },
+        .engine = entry->engine,
+        .tokens_in = entry->tokens_in,
+        .tokens_out = entry->tokens_out,
     };
     db_batch_add(batch, &ledger_audit_statement, &audit);
 }

@@ -25,6 +25,9 @@ struct ledger_entry {
     bool writes_audit;
     const char *const *subjects;
     size_t subject_count;
+    const char *engine; /* the model that was asked; NULL: none. Not stored with a job */
+    struct opt_int tokens_in;
+    struct opt_int tokens_out;
 };
 
 /* ---- Idempotency ---- */

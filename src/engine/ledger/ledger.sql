@@ -46,9 +46,11 @@ delete from idempotency_keys
 
 -- Appends a row to the audit log.
 -- name: ledger_audit :exec
--- params: now timestamptz, organization_id bigint, brand_id bigint null, key_id bigint null, session_id bigint null, transport text, client text null, request_id text, operation text, subjects text[]
-insert into audit_log (occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects)
-values (:now, :organization_id, :brand_id, :key_id, :session_id, :transport, :client, :request_id, :operation, :subjects);
+-- params: now timestamptz, organization_id bigint, brand_id bigint null, key_id bigint null, session_id bigint null, transport text, client text null, request_id text, operation text, subjects text[], engine text null, tokens_in bigint null, tokens_out bigint null
+insert into audit_log (occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects,
+                       engine, tokens_in, tokens_out)
+values (:now, :organization_id, :brand_id, :key_id, :session_id, :transport, :client, :request_id, :operation, :subjects,
+        :engine, :tokens_in, :tokens_out);
 
 -- Settings of a transaction of several calls: lock waits are short, and prepared statements use their generic plans.
 -- name: ledger_share :exec

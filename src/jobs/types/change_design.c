@@ -68,7 +68,7 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     *ret_status = STATUS_OK;
     job_subject(job, work_id(&job->work, ID_EMAIL, email->id));
     email_write_changed(&job->work, email, changed->changes, &changed->edited.content, answer);
-    return assets_keep(&job->work, images->assets, images->asset_count, err);
+    return images->asset_count == 0 || assets_keep(&job->work, images->assets, images->asset_count, err);
 }
 
 const struct job_type job_change_design = {

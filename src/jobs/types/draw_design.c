@@ -13,7 +13,8 @@ static const char *look_of(struct arena *arena, const struct email_edit_source *
 
 static const char *brand_of(struct arena *arena, const struct email_edit_source *source)
 {
-    return json_compact(arena, json_in_arena(arena, json_pack("{ss* ss*}", "locale", source->locale, "timeZone", source->time_zone)));
+    return json_compact(arena,
+                        json_in_arena(arena, json_pack("{ss* ss*}", "locale", source->locale, "timeZone", source->time_zone)));
 }
 
 /* Compiles the templates before and after the pictures, which are the slowest part, have other addresses. */

@@ -83,11 +83,9 @@ static bool execute(struct job *job, struct error *err)
     if (!is_running)
         return true;
     struct generated *generated = arena_alloc(job->work.arena, sizeof(*generated));
-    if (!read_brief(job, &brief, err) || !write_document(job, &brief, &generated->written, err) ||
-        !draw(job, &brief.brand, generated, err))
-        return false;
     job->result = generated;
-    return true;
+    return read_brief(job, &brief, err) && write_document(job, &brief, &generated->written, err) &&
+           draw(job, &brief.brand, generated, err);
 }
 
 /* ---- Settling ---- */
@@ -136,6 +134,8 @@ static bool complete(struct job *job, const struct generated *generated, bool *r
         return true;
     job_subject(job, work_id(&job->work, ID_EMAIL, email->id));
     job_subject(job, work_id(&job->work, ID_VERSION, email->version_id.value));
+    if (generated->written.has_asked)
+        job_used_model(job, result.version.made_by, result.tokens_in, result.tokens_out);
     return assets_keep(&job->work, images->assets, images->asset_count, err);
 }
 
@@ -151,10 +151,20 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
+/* A run that fails has used its tokens too. */
+static bool note_model(struct job *job, int64_t run_id, struct error *err)
+{
+    const struct generated *generated = job->result;
+    if (generated == NULL || !generated->written.has_asked)
+        return true;
+    const struct written_document *written = &generated->written;
+    return generation_note_model(&job->work, run_id, written->made_by, written->tokens_in, written->tokens_out, err);
+}
+
 static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     const struct generate_email_payload *payload = job->payload;
-    return generation_fail(&job->work, payload->run_id, why, err);
+    return note_model(job, payload->run_id, err) && generation_fail(&job->work, payload->run_id, why, err);
 }
 
 const struct job_type job_generate_email = {

@@ -1,6 +1,8 @@
 /*
  * Writing of the document of a brief, for the job of a generation. It is the
- * only place that chooses what writes: the composer.
+ * only place that chooses what writes: the operator's model when one is named,
+ * otherwise the composer. Words that are to be taken as they are need no model:
+ * the composer sets them. A model that fails is not replaced.
  */
 #pragma once
 
@@ -14,9 +16,10 @@ struct written_document {
     struct text_list warnings;
     struct opt_int tokens_in; /* of a model */
     struct opt_int tokens_out;
+    bool has_asked; /* a model, with or without success */
 };
 
 /* Writes the document of a new design. Safe to repeat; no transaction is open. Everything belongs to the arena of the job.
- * Errors: EMAIL_GENERATION_FAILED. */
+ * `made_by`, the tokens and `has_asked` are filled also when it fails. Errors: EMAIL_GENERATION_FAILED. */
 MUST_CHECK bool write_document(struct job *job, const struct brief *brief, struct written_document *ret_written, struct error *err)
     NONNULL(1, 2, 3, 4);
