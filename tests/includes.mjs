@@ -22,7 +22,7 @@ const MODULES = {
   engine: ['base', 'db', 'crypto', 'template', 'designer', 'mail'],
   sender: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail'],
   stepper: ['base', 'db', 'crypto', 'engine'],
-  jobs: ['base', 'db', 'crypto', 'designer', 'engine', 'net', 'mail', 'render', 'sender'],
+  jobs: ['base', 'db', 'crypto', 'engine', 'designer', 'net', 'mail', 'render', 'sender'],
   api: ['base', 'db', 'crypto', 'engine'],
   inbound: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail', 'api'],
   mcp: ['base', 'crypto', 'api'],

@@ -207,6 +207,7 @@ struct operation {
     bool unaudited;                    /* a public write that needs no audit row */
     bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
+    bool job_charges;                  /* OP_WRITE: its job charges the call when it succeeds */
     bool waits; /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
     const struct arg_shape *args;
     const struct result_view *view;             /* NULL: its result has nothing of it */

@@ -19,11 +19,15 @@ bool op_context_enqueue(struct op_context *ctx, struct reply *reply, struct new_
 {
     struct ledger_entry entry = { .operation = NULL };
     bool settles_call = ctx->op->mode == OP_JOB;
+    bool has_entry = settles_call || ctx->op->job_charges;
     if (job.type != ctx->op->job)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "%s does not declare the job %s.", ctx->op->id, job.type->name);
-    if (settles_call) {
+    if (has_entry) {
         entry = *ctx->entry;
         entry.hold = entry.credits * (ctx->items > 0 ? ctx->items : 1);
     }
-    return ledger_enqueue(&ctx->work, job, run_after_us, settles_call ? &entry : NULL, &reply->job_id, err);
+    /* The call itself stores its response. */
+    if (!settles_call)
+        entry.idempotency_key = entry.fingerprint = NULL;
+    return ledger_enqueue(&ctx->work, job, run_after_us, has_entry ? &entry : NULL, &reply->job_id, err);
 }

@@ -5,6 +5,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/panic.h"
+#include "base/text.h"
 #include "render/child.h"
 
 #include <errno.h>
@@ -392,6 +393,17 @@ bool renderer_draw_document(struct renderer *renderer, struct arena *arena, cons
 {
     const struct request_members members = {
         .op = "drawDocument", .document_json = document_json, .look_json = look_json, .brand_json = brand_json
+    };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_read_page(struct renderer *renderer, struct arena *arena, const char *url, struct bytes page,
+                        const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "readPage",
+        .content = base64_encode(arena, page.data, page.size),
+        .base_url = url,
     };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/values.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -83,6 +84,11 @@ MUST_CHECK bool renderer_splice(struct renderer *renderer, struct arena *arena, 
 MUST_CHECK bool renderer_draw_document(struct renderer *renderer, struct arena *arena, const char *document_json,
                                        const char *look_json, const char *brand_json, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6, 7);
+
+/* Reads a fetched web page (src/render/sidecar/page/README.md). `url` is its address, http or https. Errors: as renderer_prepare;
+ * EMAIL_IMPORT_FAILED for bytes that are no page with a text. */
+MUST_CHECK bool renderer_read_page(struct renderer *renderer, struct arena *arena, const char *url, struct bytes page,
+                                   const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 5, 6);
 
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)

@@ -175,6 +175,10 @@ void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_stat
 /* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
 MUST_CHECK bool dispatch_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err) NONNULL(1, 2, 4);
 
+/* Reports progress to a caller that waits (reply->goes_on) and parks the call until it is run again. Once the call is parked,
+ * another thread may run it. False: the call is complete. */
+bool dispatch_park_waiting(struct api *api, struct call_state *state) NONNULL(1, 2);
+
 /* Runs one call to completion. */
 void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn) NONNULL(1, 2, 3);
 

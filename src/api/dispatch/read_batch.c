@@ -97,7 +97,8 @@ static void finish_single(struct single_run *run, const struct read_batch *reads
     bool lost = run->bound && reads->sent == NULL;
     run->batch = reads->sent;
     bool ok = run->bound && !lost && guard_run(reply_single, run, DISPATCH_GUARDED, &run->error);
-    dispatch_finish(run->api, run->state, ok, lost ? &reads->broken : &run->error);
+    if (!ok || !dispatch_park_waiting(run->api, run->state))
+        dispatch_finish(run->api, run->state, ok, lost ? &reads->broken : &run->error);
 }
 
 void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)

@@ -45,9 +45,7 @@ static void price_reply(struct call *call)
         call->credit_cost = call->reply.charge_nothing ? 0 : price->credits * call->reply.item_count;
 }
 
-/* Reports progress to a caller that waits (reply->goes_on) and parks the call until it is run again. Once the call is parked,
- * another thread may run it. */
-static bool park_waiting_call(struct api *api, struct call_state *state)
+bool dispatch_park_waiting(struct api *api, struct call_state *state)
 {
     struct call *call = state->call;
     int64_t until_us = clock_later_us(state->started_us, call->wait_s, US_PER_S);
@@ -91,7 +89,7 @@ void dispatch_run_alone(struct api *api, struct call_state *state, struct db_con
         ok = dispatch_read(api, state, conn, &err);
         if (ok)
             price_reply(state->call);
-        parked = ok && park_waiting_call(api, state);
+        parked = ok && dispatch_park_waiting(api, state);
     }
     if (!parked)
         dispatch_finish(api, state, ok, &err);

@@ -84,6 +84,8 @@ static bool settle_write(struct call_state *state, struct op_context *ctx, struc
     entry->credits *= call->reply.item_count;
     if (entry->credit_cost >= 0)
         entry->credit_cost *= call->reply.item_count;
+    if (call->op->job_charges)
+        entry->credits = 0;
     if (call->reply.charge_nothing) {
         entry->credits = 0;
         entry->credit_cost = entry->credit_cost >= 0 ? 0 : -1;

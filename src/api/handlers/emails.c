@@ -5,6 +5,7 @@
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/emails/documents.h"
+#include "engine/generation/generations.h"
 
 #include <strings.h>
 
@@ -18,14 +19,13 @@ bool op_emails_list(struct op_context *ctx, const struct emails_list_args *args,
     return email_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
-/* ---- emails.get, one statement ---- */
+/* ---- emails.get: one statement for an imported design ---- */
 
 static bool email_get_bind(struct op_context *ctx, const void *raw_args, void *raw_params, struct error *err)
 {
     const struct emails_get_args *args = raw_args;
     struct email_find_params *params = raw_params;
-    if (args->run_id != 0)
-        return fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id; designs cannot be generated yet.");
+    (void)err;
     *params = (struct email_find_params){
         .brand_id = ctx->work.brand_id,
         .id = args->email_id,
@@ -56,6 +56,35 @@ static bool find_long(struct op_context *ctx, const struct emails_get_args *args
     return true;
 }
 
+/* The run of a generation is read for a design that was generated, or is being generated. */
+static bool has_run(const struct emails_get_args *args, const struct email_find_row *email)
+{
+    static const char *const others[] = { "import", "clone", "restore", "caller" };
+    if (args->run_id != 0 || strcmp(email->status, "ready") != 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
+        if (text_equal(email->made_by, others[i]))
+            return false;
+    return args->email_version_id == 0;
+}
+
+static bool find_run(struct op_context *ctx, const struct emails_get_args *args, const struct email_find_row *email,
+                     struct generation_find_row **ret_run, struct error *err)
+{
+    if (!generation_get(&ctx->work, email->id, args->run_id, ret_run, err))
+        return false;
+    return *ret_run != NULL || args->run_id == 0 ||
+           fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id of this design.");
+}
+
+/* A caller that waits is answered when the run has ended. */
+static void report_progress(struct reply *reply, const struct generation_find_row *run)
+{
+    reply->goes_on = run != NULL && !generation_run_has_ended(run);
+    reply->progress_total = 1;
+    reply->progress_note = "The design is being generated";
+}
+
 static bool email_get_reply(struct op_context *ctx, const void *raw_args, const void *rows, size_t count, struct reply *reply,
                             struct error *err)
 {
@@ -66,9 +95,16 @@ static bool email_get_reply(struct op_context *ctx, const void *raw_args, const 
     if (args->email_version_id != 0 && !email->version_id.set)
         return fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");
     struct email_find_long_row *more = NULL;
+    struct generation_find_row *run = NULL;
     if (args->include != 0 && !find_long(ctx, args, email, &more, err))
         return false;
-    email_write(&ctx->work, email, more, &reply->json);
+    if (has_run(args, email) && !find_run(ctx, args, email, &run, err))
+        return false;
+    report_progress(reply, run);
+    struct email_run shown = { .json = NULL };
+    if (run != NULL)
+        shown = generation_shown(&ctx->work, run);
+    email_write_detail(&ctx->work, email, more, run != NULL ? &shown : NULL, &reply->json);
     return true;
 }
 

@@ -230,8 +230,14 @@ static void lint_confirmation(const struct catalogue *all, const struct op_decl 
 static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
-    if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0 || member_true(op->json, "single"))) {
-        problem(op->where, "waits needs a read that is not single");
+    if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0)) {
+        problem(op->where, "waits needs a read");
+    }
+    const char *charges = member_text(op->json, "charges");
+    bool is_charged_later = charges != NULL && strcmp(charges, "job") == 0;
+    if (charges != NULL && (!is_charged_later || mode == NULL || strcmp(mode, "write") != 0 || member_text(op->json, "job") == NULL ||
+                            member_text(op->json, "price") == NULL)) {
+        problem(op->where, "charges is job, and needs a write with a price and a job");
     }
     const char *reach = member_text(op->json, "reach");
     bool honours_key = member_true(op->json, "idempotencyKey");
@@ -344,6 +350,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "maxBodyBytes=i",
         "confirmation=s",
         "unaudited=b",
+        "charges=s",
         "waits=b",
         "also=o",
         "replay=o",

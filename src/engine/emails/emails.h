@@ -52,6 +52,9 @@ struct email_content {
     struct asset_report images;  /* the outcome for each image; empty after email_prepare */
 };
 
+/* Sentences for callers: what was removed, and images that could not be hosted. */
+struct text_list email_content_warnings(struct arena *arena, const struct email_content *content) NONNULL(1, 2);
+
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
 MUST_CHECK bool email_check_subject(const struct work *work, const char *subject_line, struct error *err) NONNULL(1, 2, 3);
 
@@ -184,9 +187,23 @@ MUST_CHECK bool email_check_figma(const char *url, const char *param, struct err
 /* The resource "emailSummary". */
 void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json) NONNULL(1, 2, 3);
 
+/* The run of a generation, as the resource "email" shows it. */
+struct email_run {
+    const char *json;  /* the member `generation` */
+    const char *error; /* NULL: it has not failed */
+};
+
+/* The resource "email" with its run; `more` and `run` may be NULL. */
+void email_write_detail(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
+                        const struct email_run *run, struct json_writer *json) NONNULL(1, 2, 5);
+
 /* The resource "email". */
 void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
                  struct json_writer *json) NONNULL(1, 2, 4);
+
+/* The resource "emailGeneration". */
+void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
+    NONNULL(1, 2, 4);
 
 /* The resource "editedEmail". `replaced` is the renderer's count of each replacement. */
 void email_write_edited(const struct work *work, const struct email_find_row *email, const json_t *replaced,
@@ -195,10 +212,6 @@ void email_write_edited(const struct work *work, const struct email_find_row *em
 /* The resource "changedEmail". `changes` has the operations as they were applied. */
 void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,
                          const struct email_content *content, struct json_writer *json) NONNULL(1, 2, 3, 4, 5);
-
-/* The resource "emailGeneration". */
-void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
-    NONNULL(1, 2, 4);
 
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,

@@ -2,6 +2,8 @@
 #include "base/text.h"
 #include "engine/emails/emails.h"
 
+#include <string.h>
+
 static void write_group(const struct work *work, struct opt_int group_id, const char *group_name, struct json_writer *json)
 {
     json_key(json, "group");
@@ -62,8 +64,27 @@ static void write_email_members(const struct work *work, const struct email_find
 void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
                  struct json_writer *json)
 {
+    email_write_detail(work, email, more, NULL, json);
+}
+
+void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
+{
     json_object_begin(json);
     write_email_members(work, email, json);
+    json_member_id(json, work, "runId", ID_GENERATION, run_id);
+    json_object_end(json);
+}
+
+void email_write_detail(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
+                        const struct email_run *run, struct json_writer *json)
+{
+    json_object_begin(json);
+    write_email_members(work, email, json);
+    json_member_text_if(json, "madeBy", email->made_by);
+    if (run != NULL)
+        json_member_raw(json, "generation", run->json);
+    if (run != NULL && strcmp(email->status, "failed") == 0)
+        json_member_text_if(json, "errorMessage", run->error);
     if (more != NULL)
         json_member_text_if(json, "html", more->html);
     if (more != NULL && more->document != NULL)
@@ -82,14 +103,6 @@ void email_write_edited(const struct work *work, const struct email_find_row *em
     json_object_end(json);
 }
 
-void email_write_generation(const struct work *work, const struct email_find_row *email, int64_t run_id, struct json_writer *json)
-{
-    json_object_begin(json);
-    write_email_members(work, email, json);
-    json_member_id(json, work, "runId", ID_GENERATION, run_id);
-    json_object_end(json);
-}
-
 /* ---- Warnings ---- */
 
 /* Removed comments are not reported. */
@@ -98,30 +111,34 @@ static bool is_reported(const json_t *removed)
     return !text_equal(json_get_text(removed, "what"), "comment");
 }
 
-static void write_content_warnings(const struct email_content *content, struct json_writer *json)
+struct text_list email_content_warnings(struct arena *arena, const struct email_content *content)
 {
+    json_t *warnings = json_object_get(content->report, "warnings");
+    json_t *removed = json_object_get(content->report, "removed");
+    const struct text_list images = content->images.warnings;
+    const char **items =
+        arena_array(arena, json_array_size(warnings) + json_array_size(removed) + images.count + 1, sizeof(*items));
+    size_t count = 0;
     size_t index;
     const json_t *item;
-    json_array_foreach (json_for_iteration(json_object_get(content->report, "warnings")), index, item)
-        json_text(json, json_get_text(item, "message"));
-    json_array_foreach (json_for_iteration(json_object_get(content->report, "removed")), index, item) {
-        if (!is_reported(item))
-            continue;
-        BUF_SCOPE sentence;
-        buf_init(&sentence, 256);
-        buf_printf(&sentence, "Removed as unsafe or useless in mail: %s (%lld).", json_get_text(item, "what"),
-                   (long long)json_get_int(item, "count", 0));
-        json_text(json, buf_text(&sentence));
-    }
-    for (size_t i = 0; i < content->images.warnings.count; i++)
-        json_text(json, content->images.warnings.items[i]);
+    json_array_foreach (warnings, index, item)
+        items[count++] = json_get_text(item, "message");
+    json_array_foreach (removed, index, item)
+        if (is_reported(item))
+            items[count++] = arena_printf(arena, "Removed as unsafe or useless in mail: %s (%lld).", json_get_text(item, "what"),
+                                          (long long)json_get_int(item, "count", 0));
+    for (size_t i = 0; i < images.count; i++)
+        items[count++] = images.items[i];
+    return (struct text_list){ items, count };
 }
 
-static void write_warnings(const struct email_content *content, struct json_writer *json)
+static void write_warnings(const struct work *work, const struct email_content *content, struct json_writer *json)
 {
+    const struct text_list warnings = email_content_warnings(work->arena, content);
     json_key(json, "warnings");
     json_array_begin(json);
-    write_content_warnings(content, json);
+    for (size_t i = 0; i < warnings.count; i++)
+        json_text(json, warnings.items[i]);
     json_array_end(json);
 }
 
@@ -131,13 +148,13 @@ void email_write_changed(const struct work *work, const struct email_find_row *e
     json_object_begin(json);
     write_email_members(work, email, json);
     json_member_raw(json, "changes", json_compact(work->arena, changes));
-    write_warnings(content, json);
+    write_warnings(work, content, json);
     json_object_end(json);
 }
 
 /* ---- Imported designs ---- */
 
-static void write_asset_report(const struct email_content *content, struct json_writer *json)
+static void write_asset_report(const struct work *work, const struct email_content *content, struct json_writer *json)
 {
     const struct asset_report *images = &content->images;
     json_key(json, "assetReport");
@@ -147,7 +164,7 @@ static void write_asset_report(const struct email_content *content, struct json_
     json_member_int(json, "retained", images->retained);
     json_member_int(json, "stripped", images->stripped);
     json_member_int(json, "dropped", images->dropped);
-    write_warnings(content, json);
+    write_warnings(work, content, json);
     json_object_end(json);
 }
 
@@ -163,6 +180,6 @@ void email_write_imported(const struct work *work, const struct email_import *im
     write_group(work, saved->group_id, saved->group_name, json);
     json_member_text_if(json, "subjectLine", import->subject_line);
     json_member_text_if(json, "previewText", content->preview_text);
-    write_asset_report(content, json);
+    write_asset_report(work, content, json);
     json_object_end(json);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TITLE_SOURCE_MAX_CHARS = 400, WARNINGS_JSON_MAX_BYTES = 256 * 1024 };
+enum { TITLE_SOURCE_MAX_CHARS = 400, WARNINGS_JSON_MAX_BYTES = 256 * 1024, RUN_JSON_MAX_BYTES = 512 * 1024 };
 
 static const char running[] = "running";
 static const char untitled[] = "New email";
@@ -210,21 +210,28 @@ bool generation_run_has_ended(const struct generation_find_row *run)
     return strcmp(run->status, running) != 0;
 }
 
-void generation_write(const struct work *work, const struct generation_find_row *run, struct json_writer *json)
+static void write_error(const struct generation_find_row *run, struct json_writer *json)
 {
+    json_key(json, "error");
     json_object_begin(json);
-    json_member_id(json, work, "runId", ID_GENERATION, run->id);
-    json_member_text(json, "status", run->status);
-    json_member_text_if(json, "engine", run->engine);
-    json_member_id_if(json, work, "emailVersionId", ID_VERSION, run->version_id);
-    json_key(json, "warnings");
-    json_raw(json, run->warnings);
-    if (run->error_code != NULL) {
-        json_key(json, "error");
-        json_object_begin(json);
-        json_member_text(json, "code", run->error_code);
-        json_member_text(json, "message", run->error);
-        json_object_end(json);
-    }
+    json_member_text(json, "code", run->error_code);
+    json_member_text(json, "message", run->error);
     json_object_end(json);
+}
+
+struct email_run generation_shown(const struct work *work, const struct generation_find_row *run)
+{
+    struct buf *out = buf_in_arena(work->arena, RUN_JSON_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_member_id(&json, work, "runId", ID_GENERATION, run->id);
+    json_member_text(&json, "status", run->status);
+    json_member_text_if(&json, "engine", run->engine);
+    json_member_id_if(&json, work, "emailVersionId", ID_VERSION, run->version_id);
+    json_member_raw(&json, "warnings", run->warnings);
+    if (run->error_code != NULL)
+        write_error(run, &json);
+    json_object_end(&json);
+    return (struct email_run){ .json = buf_text(out), .error = run->error };
 }

@@ -71,5 +71,5 @@ MUST_CHECK bool generation_get(const struct work *work, int64_t email_id, int64_
 
 bool generation_run_has_ended(const struct generation_find_row *run) NONNULL(1);
 
-/* The shape of the member `generation` of the resource "email". */
-void generation_write(const struct work *work, const struct generation_find_row *run, struct json_writer *json) NONNULL(1, 2, 3);
+/* The run as the resource "email" shows it. */
+struct email_run generation_shown(const struct work *work, const struct generation_find_row *run) NONNULL(1, 2);

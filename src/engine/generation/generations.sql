@@ -62,3 +62,14 @@ select id, status, engine, version_id, warnings, error_code, error
  where brand_id = :brand_id and email_id = :email_id and (:run_id::bigint is null or id = :run_id)
  order by id desc
  limit 1;
+
+-- The brand of a brief, with its newest logo among its images.
+-- name: brief_brand :one
+-- params: brand_id bigint
+-- columns: name text, domain text null, identity jsonb, email_design text null, time_zone text, locale text, logo_hash bytea null, logo_type text null
+select b.name, b.domain, b.identity, b.email_design, b.time_zone, b.locale, l.hash, l.type
+  from brands b
+  left join lateral (select a.hash, a.type from assets a
+                      where a.brand_id = b.id and a.kind = 'logo'
+                      order by a.id desc limit 1) l on true
+ where b.id = :brand_id;

@@ -12,6 +12,7 @@ const MEMBERS = {
   drawDocument: new Set(['id', 'op', 'document', 'look', 'brand']),
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
   outline: new Set(['id', 'op', 'content']),
+  readPage: new Set(['id', 'op', 'content', 'baseUrl']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
 };
 
@@ -49,7 +50,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -58,6 +59,7 @@ function checkRequest(message) {
   if (message.op === 'replaceText') return checkReplaceText(message);
   if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
+  if (message.op === 'readPage') return checkReadPage(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
@@ -73,6 +75,12 @@ function checkDrawDocument({ document, look, brand }) {
 function checkFinished(content) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
   return content;
+}
+
+function checkReadPage({ content, baseUrl }) {
+  const base = typeof baseUrl === 'string' ? readBaseUrl(baseUrl) : null;
+  if (typeof content !== 'string' || base === null) throw invalidRequest(null, 'A page must be bytes in base64 with an http or https address.');
+  return { op: 'readPage', content, baseUrl: base };
 }
 
 function checkSpliceHtml({ content, edits }) {

@@ -18,6 +18,11 @@ async function prepare({ format, content, baseUrl }) {
   return prepareHtml({ content: html, baseUrl, warnings });
 }
 
+async function readPage(request) {
+  const { readPage: read } = await import('./page/read_page.mjs');
+  return read(request);
+}
+
 /** The drawing of documents is large, too. */
 async function drawDocument({ content }) {
   const { drawDocument: draw } = await import('./document/draw.mjs');
@@ -25,7 +30,7 @@ async function drawDocument({ content }) {
   return draw(document, look, brand);
 }
 
-const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml };
+const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage };
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {
