@@ -371,7 +371,7 @@ const broken = [
   ['a confirmation of no shape', (t) => (op(t, MAKE).confirmation = 'else'), 'the confirmation else is not in schemas/resources'],
   ['a read that asks for a confirmation', (t) => (op(t, 0).confirmation = 'thing'), 'confirmation needs a write that is not single'],
   ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single needs mode read or write'],
-  ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read that is not single'],
+  ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read'],
   ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write must be quick and must not have a price'],
   ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write must be quick and must not have a price'],
   ['a status that is no success', (t) => (op(t, 0).status = 404), 'status must be 2xx'],
