@@ -65,6 +65,11 @@ bool op_emails_edit(struct op_context *ctx, const struct emails_edit_args *args,
         .group_name = args->group_name,
         .public_url = ctx->work.engine->public_url,
     };
-    return email_check_edit(&ctx->work, args->email_id, err) &&
+    const struct email_change change = {
+        .title = args->title,
+        .subject_line = args->subject_line,
+        .folder = { .group_id = args->group_id, .group_name = args->group_name },
+    };
+    return email_check_change(&ctx->work, &change, err) && email_check_edit(&ctx->work, args->email_id, err) &&
            op_context_enqueue(ctx, reply, judge_edit_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

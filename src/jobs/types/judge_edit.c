@@ -85,9 +85,7 @@ static bool change_members(struct job *job, const struct judge_edit_payload *pay
         .folder = { .group_id = { .set = payload->sets_group, .value = payload->group_id }, .group_name = payload->group_name },
     };
     struct email_find_row *ignored;
-    bool is_empty =
-        change.title == NULL && !change.subject_line.set && !change.folder.group_id.set && change.folder.group_name == NULL;
-    return is_empty || email_change(&job->work, payload->email_id, &change, &ignored, err);
+    return email_change_is_empty(&change) || email_change(&job->work, payload->email_id, &change, &ignored, err);
 }
 
 static bool begin_run(struct job *job, const struct judged_edit *judged, struct email_find_row **ret_email, int64_t *ret_run_id,

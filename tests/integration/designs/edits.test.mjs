@@ -76,6 +76,18 @@ test('an official client makes, edits, compares and undoes a design', { timeout:
   const emailId = await designOf(installation, tool, 'Tea');
   const random = new Random(14);
 
+  await t.test('a made design is edited by operations and undone', async () => {
+    const { emailId: made } = await tool('create_email', { prompt: 'A newsletter.\n---\n# Spring tea\n\nFresh leaves for {{ firstName }}.\n\n[Shop](https://tea.example/shop)' });
+    await settled(tool, made);
+    const first = await read(tool, made);
+    const { id } = first.document.blocks.find(({ type }) => type === 'hero') ?? first.document.blocks[0];
+    await tool('edit_email', { emailId: made, operations: [{ op: 'set', block: id, values: { tone: 'dark' } }] });
+    const { changed } = await tool('get_email', { emailId: made, compareWith: 'previous' });
+    assert.deepEqual(changed.map((block) => [block.id, block.members.map(({ member }) => member)]), [[id, ['tone']]]);
+    await tool('restore_email_version', { emailId: made, emailVersionId: first.emailVersionId });
+    assert.equal((await read(tool, made)).html, first.html);
+  });
+
   await t.test('random operations leave the other blocks, and their inverse gives the first bytes again', async () => {
     const first = await read(tool, emailId);
     let before = first;

@@ -42,7 +42,7 @@ const TOOLS = {
   list_emails: { ...READS, cost: 'Free.' },
   clone_email: { ...WRITES, cost: 'Free.' },
   delete_email: { ...DESTROYS, cost: 'Free.' },
-  edit_email: { ...WRITES, cost: 'Free with replacements or operations; 1 credit for a prompt, when it succeeds.' },
+  edit_email: { ...WRITES, cost: 'Free; 1 credit for a prompt, when it succeeds.' },
   delete_email_group: { ...DESTROYS, cost: 'Free.' },
   list_email_groups: { ...READS, cost: 'Free.' },
   restore_email_version: { ...WRITES, cost: 'Free.' },
