@@ -174,6 +174,7 @@ struct result_group {
 struct result_view {
     const char *const *technical;      /* paths of technical members, such as data.createdAt; NULL-terminated */
     const char *const *cut;            /* lists at the top level that obey a tool's limit; NULL-terminated */
+    const char *const *kept;           /* members at the top level that are shown also when empty; NULL-terminated */
     const struct result_group *groups; /* ended by a row without member */
 };
 

@@ -91,7 +91,8 @@ static bool check_number_range(const struct arg_field *field, double value, stru
 static bool decode_integer(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     /* 5.0 is the integer 5 in JSON Schema. */
-    bool whole = json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
+    bool whole =
+        json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
     if (!json_is_integer(value) && !whole)
         return refuse_type(field, "a whole number", err);
     int64_t number = whole ? (int64_t)json_real_value(value) : json_integer_value(value);
@@ -165,7 +166,7 @@ static bool decode_tokens(const struct arg_field *field, const json_t *value, vo
     if (json_is_array(value)) {
         size_t index;
         const json_t *item;
-        json_array_foreach(value, index, item) {
+        json_array_foreach (value, index, item) {
             if (!json_is_string(item))
                 return refuse_type(field, "a list of texts", err);
             if (!add_token(field, json_string_value(item), json_string_length(item), bits, err))
@@ -272,6 +273,41 @@ static const struct error *keep_fault(struct arena *arena, struct error *err)
     return kept;
 }
 
+enum { LISTED_ABSENCES = 10 };
+
+/* Refuses a list whose item `first` lacks a required member. When other items lack some, too, all are told at once. */
+static void refuse_absences(const struct decoder *decoder, const struct arg_field *field, const json_t *list, size_t first,
+                            struct error *err)
+{
+    const char *listed = "";
+    size_t count = 0;
+    for (size_t i = first; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_object(item))
+            continue;
+        item = decode_spelling(decoder, field->object, item);
+        for (size_t j = 0; j < field->object->count; j++) {
+            const struct arg_field *member = &field->object->fields[j];
+            if (!member->required || json_object_get(item, member->name) != NULL)
+                continue;
+            if (count++ < LISTED_ABSENCES)
+                listed = arena_printf(decoder->arena, "%s%s%s.%zu.%s", listed, count > 1 ? ", " : "", field->name, i, member->name);
+        }
+    }
+    if (count < 2)
+        return;
+    const char *more = count > LISTED_ABSENCES ? arena_printf(decoder->arena, " and %zu more", count - LISTED_ABSENCES) : "";
+    char param[ERROR_PARAM_MAX_BYTES];
+    snprintf(param, sizeof(param), "%s", err->param);
+    fail(err, ERR_INVALID_REQUEST, param, "These are required: %s%s.", listed, more);
+}
+
+static bool is_absent_in(const struct arg_shape *shape, const json_t *item, const char *name)
+{
+    const struct arg_field *member = arg_field_named(shape, name);
+    return json_is_object(item) && member != NULL && member->required && json_object_get(item, name) == NULL;
+}
+
 static bool decode_object_list(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
                                struct error *err)
 {
@@ -293,7 +329,10 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
         if (ok && decode_item(decoder, field, item, items + i * field->object->size, err))
             continue;
         if (!ok || !field->rows) {
+            bool is_absent = is_absent_in(field->object, item, err->param);
             error_param_prefix(err, path);
+            if (is_absent)
+                refuse_absences(decoder, field, value, i, err);
             return false;
         }
         if (faults == NULL)
@@ -457,7 +496,7 @@ static bool refuse_unknown_body(const struct decoder *decoder, const struct arg_
         return fail(err, ERR_INVALID_REQUEST, NULL, "The body must be a JSON object.");
     const char *name;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(body), name, ignored) {
+    json_object_foreach (json_for_iteration(body), name, ignored) {
         const struct arg_field *field = arg_field_named(shape, name);
         if (field == NULL || field->place != ARG_IN_BODY)
             return decode_refuse_name(decoder, shape, name, err);

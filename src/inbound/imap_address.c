@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/panic.h"
 #include "base/text.h"
+#include "base/url_part.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
@@ -13,19 +14,6 @@ enum { EVERY_S = 60, EVERY_MAX_S = 86400 };
 static void free_url(CURLU **url)
 {
     curl_url_cleanup(*url);
-}
-
-/* A copy of a part for free(); NULL when there is none. */
-static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
-{
-    char *text = NULL;
-    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
-        return NULL;
-    char *copy = strdup(text);
-    curl_free(text);
-    if (copy == NULL)
-        panic(PANIC_NO_MEMORY);
-    return copy;
 }
 
 static bool read_parameters(const char *query, struct imap_address *address)
@@ -57,17 +45,17 @@ bool imap_address_read(const char *text, struct imap_address *ret_address)
     bool has_scheme = text_starts_with(text, "imap://") || text_starts_with(text, "imaps://");
     if (!has_scheme || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK)
         return false;
-    ret_address->user = url_part(url, CURLUPART_USER, CURLU_URLDECODE);
-    ret_address->password = url_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
-    char *query = url_part(url, CURLUPART_QUERY, 0);
-    char *path = url_part(url, CURLUPART_PATH, 0);
+    ret_address->user = url_part_copy(url, CURLUPART_USER, CURLU_URLDECODE);
+    ret_address->password = url_part_copy(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+    char *query = url_part_copy(url, CURLUPART_QUERY, 0);
+    char *path = url_part_copy(url, CURLUPART_PATH, 0);
     bool is_read = ret_address->user != NULL && path != NULL && strlen(path) > 1 && read_parameters(query, ret_address);
     free(query);
     free(path);
     static const CURLUPart removed[] = { CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT };
     for (size_t i = 0; i < ARRAY_COUNT(removed); i++)
         (void)curl_url_set(url, removed[i], NULL, 0);
-    ret_address->url = url_part(url, CURLUPART_URL, 0);
+    ret_address->url = url_part_copy(url, CURLUPART_URL, 0);
     return is_read && ret_address->url != NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/panic.h"
 #include "base/text.h"
+#include "base/url_part.h"
 #include "smtp/relay_state.h"
 
 #include <curl/curl.h>
@@ -97,7 +98,8 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
         *ret_why = numbers[i].why;
         return read_bounded_int(value, numbers[i].least, numbers[i].most, numbers[i].number);
     }
-    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca, verify, reports and return_path";
+    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca, verify, reports and "
+               "return_path";
     return false;
 }
 
@@ -123,23 +125,10 @@ static void free_relay_url(CURLU **url)
     curl_url_cleanup(*url);
 }
 
-/* A copy of a part of the address for free(); NULL when the address has no such part. */
-static char *relay_url_part(CURLU *url, CURLUPart part, unsigned flags)
-{
-    char *text = NULL;
-    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
-        return NULL;
-    char *copy = strdup(text);
-    curl_free(text);
-    if (copy == NULL)
-        panic(PANIC_NO_MEMORY);
-    return copy;
-}
-
 static bool read_host(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    char *port = relay_url_part(url, CURLUPART_PORT, 0);
-    settings->host = relay_url_part(url, CURLUPART_HOST, 0);
+    char *port = url_part_copy(url, CURLUPART_PORT, 0);
+    settings->host = url_part_copy(url, CURLUPART_HOST, 0);
     bool has_port = port != NULL;
     int fallback = settings->tls == SMTP_TLS_AT_ONCE ? PORT_SMTPS : settings->user != NULL ? PORT_SUBMISSION : PORT_SMTP;
     settings->port = fallback;
@@ -154,13 +143,13 @@ static bool read_host(CURLU *url, struct smtp_settings *settings, const char **r
 
 static bool read_credentials(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    settings->user = relay_url_part(url, CURLUPART_USER, CURLU_URLDECODE);
-    settings->password = relay_url_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+    settings->user = url_part_copy(url, CURLUPART_USER, CURLU_URLDECODE);
+    settings->password = url_part_copy(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
     *ret_why = "a log-in needs a user and a password, with special characters as %XX and without control characters";
     if ((settings->user == NULL) != (settings->password == NULL))
         return false;
     /* A user that cannot be decoded must not be taken as no user. */
-    char *raw = relay_url_part(url, CURLUPART_USER, 0);
+    char *raw = url_part_copy(url, CURLUPART_USER, 0);
     bool is_lost = raw != NULL && settings->user == NULL;
     free(raw);
     return !is_lost && (settings->user == NULL || settings->user[0] != '\0');
@@ -169,9 +158,9 @@ static bool read_credentials(CURLU *url, struct smtp_settings *settings, const c
 /* Reads the scheme, and refuses a path and a fragment, which have no meaning. */
 static bool read_form(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    char *scheme = relay_url_part(url, CURLUPART_SCHEME, 0);
-    char *path = relay_url_part(url, CURLUPART_PATH, 0);
-    char *fragment = relay_url_part(url, CURLUPART_FRAGMENT, 0);
+    char *scheme = url_part_copy(url, CURLUPART_SCHEME, 0);
+    char *path = url_part_copy(url, CURLUPART_PATH, 0);
+    char *fragment = url_part_copy(url, CURLUPART_FRAGMENT, 0);
     bool is_smtps = scheme != NULL && strcmp(scheme, "smtps") == 0;
     bool is_smtp = scheme != NULL && strcmp(scheme, "smtp") == 0;
     bool has_more = (path != NULL && strcmp(path, "/") != 0) || fragment != NULL;
@@ -190,7 +179,7 @@ static bool read_address(CURLU *url, struct smtp_settings *settings, const char 
     if (!read_form(url, settings, ret_why) || !read_credentials(url, settings, ret_why) || !read_host(url, settings, ret_why))
         return false;
     ARENA_SCOPE arena = arena_new(0);
-    char *query = relay_url_part(url, CURLUPART_QUERY, 0);
+    char *query = url_part_copy(url, CURLUPART_QUERY, 0);
     bool read = query == NULL || read_parameters(arena, query, settings, ret_why);
     free(query);
     /* A relay without STARTTLS, or an attacker who removes it, must not get the password in the clear. */

@@ -31,7 +31,7 @@ export class Installation {
     // By this name the HTML process of this installation can be told from that of any other.
     const renderDir = join(this.folder, 'side');
     symlinkSync(join(ROOT, 'src/render/sidecar'), renderDir);
-    const settings = { DATA: this.data, RENDER_DIR: renderDir, NODE: process.execPath, IDLE: 60, ...options };
+    const settings = { DATA: this.data, RENDER_DIR: renderDir, NODE: process.execPath, IDLE: 60, PG_BINDIR: process.env.POSTHORN_PG_BINDIR, ...options };
     this.environment = { PATH: process.env.PATH, HOME: this.folder };
     for (const [name, value] of Object.entries(settings)) {
       if (value !== undefined) this.environment[`POSTHORN_${name}`] = String(value);

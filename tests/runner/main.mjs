@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { databaseTemplate } from './database_template.mjs';
 import { Report } from './report.mjs';
 import { Schedule } from './schedule.mjs';
 import { allSteps, capacity, chooseSteps } from './steps.mjs';
@@ -24,6 +25,10 @@ if (steps === null) {
 // Every process appends its line to it by one write when it ends.
 process.env.POSTHORN_REPLIES_LOG = join(folder, 'replies.jsonl');
 rmSync(process.env.POSTHORN_REPLIES_LOG, { force: true });
+
+const template = databaseTemplate();
+if (template) process.env.POSTHORN_PG_BINDIR ??= template.path;
+process.once('exit', () => template?.remove());
 
 /** What tasks took the last time, by their names. */
 const seconds = existsSync(timesFile) ? JSON.parse(readFileSync(timesFile, 'utf8')) : {};

@@ -54,6 +54,9 @@ export const isReached = (operation, refused) => {
 
 // ---- Series ----
 
+/** In the shortened form only the whole has every distribution. Its parts have one, which differs from operation to operation. */
+const byTurns = ({ id }) => DISTRIBUTIONS[[...id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % DISTRIBUTIONS.length];
+
 /** The series of an operation: [{operation, args, dimensions, distribution, transport}]. */
 export function seriesOf(catalogue, operation, args, form) {
   const dimensions = args.dimensions();
@@ -64,7 +67,8 @@ export function seriesOf(catalogue, operation, args, form) {
   const isOnce = form.isShort && args.only !== undefined;
   for (const some of isOnce ? [dimensions] : chosen(dimensions, form)) {
     const made = new Set();
-    for (const distribution of isOnce ? ['multi-byte'] : DISTRIBUTIONS) {
+    const isPart = some.length < dimensions.length;
+    for (const distribution of isOnce ? ['multi-byte'] : form.isShort && isPart ? [byTurns(operation)] : DISTRIBUTIONS) {
       const text = JSON.stringify(args.make(Object.fromEntries(some.map((name) => [name, 0.02])), distribution));
       if (!made.has(text)) found.push({ ...plain, dimensions: some, distribution });
       made.add(text);

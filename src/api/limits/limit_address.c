@@ -2,6 +2,7 @@
 
 #include "base/panic.h"
 #include "base/text.h"
+#include "base/url_part.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -30,19 +31,6 @@ static void text_free(char **text)
     free(*text);
 }
 
-/* A copy of a part of the address; NULL when it has none. */
-static char *copy_url_part(CURLU *url, CURLUPart part, unsigned flags)
-{
-    char *text = NULL;
-    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
-        return NULL;
-    char *taken = strdup(text);
-    curl_free(text);
-    if (taken == NULL)
-        panic(PANIC_NO_MEMORY);
-    return taken;
-}
-
 static bool read_database_number(const char *text, int *ret_database, const char **ret_why)
 {
     int64_t number;
@@ -55,13 +43,13 @@ static bool read_database_number(const char *text, int *ret_database, const char
 
 static bool read_store_login(CURLU *url, struct limit_address *address, const char **ret_why)
 {
-    CLEANUP(text_free) char *raw_user = copy_url_part(url, CURLUPART_USER, 0);
-    CLEANUP(secret_free) char *raw_password = copy_url_part(url, CURLUPART_PASSWORD, 0);
+    CLEANUP(text_free) char *raw_user = url_part_copy(url, CURLUPART_USER, 0);
+    CLEANUP(secret_free) char *raw_password = url_part_copy(url, CURLUPART_PASSWORD, 0);
     *ret_why = "the login needs a password, and may have a user; write special characters as %XX and use no control characters";
     if (raw_user == NULL && raw_password == NULL)
         return true;
-    address->user = copy_url_part(url, CURLUPART_USER, CURLU_URLDECODE);
-    address->password = copy_url_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+    address->user = url_part_copy(url, CURLUPART_USER, CURLU_URLDECODE);
+    address->password = url_part_copy(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
     /* A part that is present but cannot be decoded must not be ignored. */
     if (address->password == NULL || (raw_user != NULL && address->user == NULL))
         return false;
@@ -74,10 +62,10 @@ static bool read_store_login(CURLU *url, struct limit_address *address, const ch
 
 static bool read_store_server(CURLU *url, struct limit_address *address, const char **ret_why)
 {
-    CLEANUP(text_free) char *host = copy_url_part(url, CURLUPART_HOST, 0);
-    CLEANUP(text_free) char *port = copy_url_part(url, CURLUPART_PORT, 0);
-    CLEANUP(text_free) char *path = copy_url_part(url, CURLUPART_PATH, 0);
-    CLEANUP(text_free) char *query = copy_url_part(url, CURLUPART_QUERY, 0);
+    CLEANUP(text_free) char *host = url_part_copy(url, CURLUPART_HOST, 0);
+    CLEANUP(text_free) char *port = url_part_copy(url, CURLUPART_PORT, 0);
+    CLEANUP(text_free) char *path = url_part_copy(url, CURLUPART_PATH, 0);
+    CLEANUP(text_free) char *query = url_part_copy(url, CURLUPART_QUERY, 0);
     int64_t number = DEFAULT_PORT;
     *ret_why = "it needs a host, and the port must be from 1 to 65535";
     if (host == NULL || host[0] == '\0' || (port != NULL && (!int64_parse(port, &number) || number < 1 || number > 65535)))
@@ -101,8 +89,8 @@ static bool read_store_server(CURLU *url, struct limit_address *address, const c
 static bool read_store_socket(CURLU *url, struct limit_address *address, const char **ret_why)
 {
     static const char parameter[] = "db=";
-    CLEANUP(text_free) char *query = copy_url_part(url, CURLUPART_QUERY, 0);
-    address->socket_path = copy_url_part(url, CURLUPART_PATH, CURLU_URLDECODE);
+    CLEANUP(text_free) char *query = url_part_copy(url, CURLUPART_QUERY, 0);
+    address->socket_path = url_part_copy(url, CURLUPART_PATH, CURLU_URLDECODE);
     *ret_why = "the path of the socket must begin with a slash and have less than 108 bytes";
     if (address->socket_path == NULL || address->socket_path[0] != '/' || address->socket_path[1] == '\0' ||
         strlen(address->socket_path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
@@ -119,8 +107,8 @@ static bool read_store_socket(CURLU *url, struct limit_address *address, const c
 
 static bool read_parts(CURLU *url, struct limit_address *address, const char **ret_why)
 {
-    CLEANUP(text_free) char *scheme = copy_url_part(url, CURLUPART_SCHEME, 0);
-    CLEANUP(text_free) char *fragment = copy_url_part(url, CURLUPART_FRAGMENT, 0);
+    CLEANUP(text_free) char *scheme = url_part_copy(url, CURLUPART_SCHEME, 0);
+    CLEANUP(text_free) char *fragment = url_part_copy(url, CURLUPART_FRAGMENT, 0);
     bool is_server = scheme != NULL && strcmp(scheme, "redis") == 0;
     bool is_socket = scheme != NULL && strcmp(scheme, "unix") == 0;
     *ret_why = "TLS is not supported; use a socket, a private network or a tunnel";

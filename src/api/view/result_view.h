@@ -13,6 +13,7 @@ struct view_pass {
     bool is_short;
     const char *const *technical; /* paths, NULL when none */
     const char *const *cut;       /* names of lists, NULL when none */
+    const char *const *kept;      /* names of members at the top that stay when empty, NULL when none */
     size_t limit;                 /* items of these lists */
     const char *window_of;        /* the long member; NULL: no window */
     size_t window_from;           /* characters before the window */

@@ -189,6 +189,7 @@ bool tool_view_body(const struct tool *tool, const struct call *call, size_t bud
     }
     struct view_pass pass = { .is_short = view->is_short && tool->read_only, .limit = SIZE_MAX };
     pass.technical = shape != NULL ? shape->technical : NULL;
+    pass.kept = shape != NULL ? shape->kept : NULL;
     pass.cut = shape != NULL && view->limit.set ? shape->cut : NULL;
     pass.limit = (size_t)view->limit.value;
     plan_window(tool, call, budget_chars, &pass);

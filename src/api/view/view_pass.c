@@ -200,7 +200,8 @@ static size_t extend_path(struct copier *copier, const char *name, size_t size)
     return begin + size;
 }
 
-/* Copies the value of a member. True when it may be left out. An empty list at the top says that there is nothing. */
+/* Copies the value of a member. True when it may be left out. An empty list at the top says that there is nothing, as does a member
+ * that the view keeps. */
 static bool copy_member_value(struct copier *copier, const char *name, size_t size, char first)
 {
     const struct view_pass *pass = copier->pass;
@@ -217,7 +218,7 @@ static bool copy_member_value(struct copier *copier, const char *name, size_t si
             buf_add_text(pass->out, ",\"hasMore\":true");
         return false;
     }
-    return copy_value(copier);
+    return copy_value(copier) && !(is_top && names(pass->kept, name, size));
 }
 
 /* Copies `"name":value`; false when the member was left out. */

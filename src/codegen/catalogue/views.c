@@ -1,7 +1,8 @@
 /*
  * Views: what tools may leave out of a result. The shape of the result declares
- * it as `view`: its technical members, the lists that obey a tool's limit, and
- * the lists of faulty rows that are grouped by code.
+ * it as `view`: its technical members, the lists that obey a tool's limit, the
+ * members that stay when they are empty, and the lists of faulty rows that are
+ * grouped by code.
  */
 #include "lint.h"
 
@@ -116,6 +117,7 @@ void put_view(struct output *out, const struct catalogue *all, const struct op_d
     put(out, "static const struct result_view %s_view = {\n", op->c_name);
     put_words(out, "technical", technical_paths(all, op));
     put_words(out, "cut", json_object_get(view, "cut"));
+    put_words(out, "kept", json_object_get(view, "kept"));
     put_groups(out, json_object_get(view, "grouped"));
     put(out, "};\n\n");
 }
@@ -164,7 +166,7 @@ static void lint_groups(const struct catalogue *all, json_t *shape, const char *
 
 void lint_views(const struct catalogue *all)
 {
-    static const char *const known[] = { "technical=t", "cut=t", "grouped=o", NULL };
+    static const char *const known[] = { "technical=t", "cut=t", "kept=t", "grouped=o", NULL };
     const char *name;
     json_t *shape;
     json_object_foreach (all->resources, name, shape) {
@@ -175,6 +177,7 @@ void lint_views(const struct catalogue *all)
         lint_members(view_of(shape), known, place);
         lint_names(shape, "technical", place);
         lint_names(shape, "cut", place);
+        lint_names(shape, "kept", place);
         lint_groups(all, shape, place);
     }
 }

@@ -48,12 +48,13 @@ returning id, email, first_name, last_name, user_id, source, subscribed, subscri
 -- Creates or updates many contacts (bulk upsert), each at most once in the arrays. Rows are locked in the order of their keys,
 -- so two batches with the same people cannot deadlock. `missed` counts rows that another transaction created meanwhile: running
 -- the statement again updates them. `ids` are some of the saved contacts. Contacts and suppressions are found one by one by
--- their unique keys, so the plan does not depend on table statistics.
+-- their unique keys, so the plan does not depend on table statistics. The brand comes out of a subquery here and below: about a
+-- brand that it can look up in old statistics, the planner would assume that it has no contacts, and read all of them for each key.
 -- name: contacts_save :one
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], max_ids bigint, now timestamptz
 -- columns: inserted bigint, missed bigint, ids bigint[]
 with given as (
-    select *
+    select :brand_id::bigint as brand_id, g.*
       from unnest(:emails::text[], :email_keys::text[], :address_hashes::text[], :sets_first_name::boolean[], :first_names::text[],
                   :sets_last_name::boolean[], :last_names::text[], :sets_user_id::boolean[], :user_ids::text[], :sources::text[],
                   :subscribed::text[], :subscription_groups::jsonb[], :custom_fields::jsonb[], :consents::jsonb[])
@@ -76,7 +77,7 @@ with given as (
            coalesce(g.consent, c.consent) as consent
       from given g
       left join lateral (select * from contacts k
-                          where k.brand_id = :brand_id and k.email_key = g.email_key
+                          where k.brand_id = g.brand_id and k.email_key = g.email_key
                           limit 1 for update) c on true
 ), saved as (
     insert into contacts as c (brand_id, email, email_key, first_name, last_name, user_id, source, subscribed,
@@ -101,13 +102,13 @@ select (select count(*) from saved) - (select count(known_id) from wanted),
 -- params: brand_id bigint, email_keys text[], groups jsonb[], max_groups bigint
 -- columns: email_key text
 select g.email_key
-  from (select u.email_key, array_agg(distinct k.name) as names
+  from (select :brand_id::bigint as brand_id, u.email_key, array_agg(distinct k.name) as names
           from unnest(:email_keys::text[], :groups::jsonb[]) as u(email_key, groups)
          cross join lateral jsonb_object_keys(u.groups) as k(name)
          group by u.email_key) g
   left join lateral (select array(select jsonb_object_keys(c.subscription_groups)) as names
                        from contacts c
-                      where c.brand_id = :brand_id and c.email_key = g.email_key
+                      where c.brand_id = g.brand_id and c.email_key = g.email_key
                       limit 1) has on true
  where (select count(*) from (select unnest(g.names) union select unnest(has.names)) every)
        > greatest(:max_groups, coalesce(cardinality(has.names), 0));
@@ -167,14 +168,14 @@ returning id, email, first_name, last_name, user_id, source, subscribed, subscri
 -- params: brand_id bigint, email_keys text[], address_hashes text[], event_types text[], now timestamptz
 -- columns: id bigint, email_key text
 with given as (
-    select distinct on (g.email_key) g.email_key, g.address_hash
+    select distinct on (g.email_key) :brand_id::bigint as brand_id, g.email_key, g.address_hash
       from unnest(:email_keys::text[], :address_hashes::text[]) as g(email_key, address_hash)
      order by g.email_key
 ), leaving as materialized (
     select c.id, c.email_key, c.subscribed, g.address_hash
       from given g
      cross join lateral (select * from contacts k
-                          where k.brand_id = :brand_id and k.email_key = g.email_key
+                          where k.brand_id = g.brand_id and k.email_key = g.email_key
                           limit 1 for update) c
 ), gone as (
     delete from contacts where brand_id = :brand_id and id in (select id from leaving)

@@ -224,7 +224,7 @@ returning y.brand_id, y.send_id, y.ordinal, y.is_carrier;
 -- Current recipients of a send, with the custom fields of the design in the given order. Each field's text follows a letter for
 -- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
 -- retry. Retries omit those that are not leased to `owner`. Each "limit 1" forces a lookup by the whole key, also while the
--- tables have no statistics yet. The rows are those in front of the one with which the custom fields exceed `max_bytes`, and that
+-- tables have no statistics yet; the brand of a contact is that of the recipient, as in contacts_save. The rows are those in front of the one with which the custom fields exceed `max_bytes`, and that
 -- one; `eligible` counts all. The date is that of the range; only a damaged journal names recipients of a range that has not begun.
 -- A field that is stored without compression is not read for its size.
 -- name: delivery_recipients :many
@@ -243,7 +243,7 @@ with eligible as (
                           where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) r
       left join lateral (select * from send_retries
                           where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) y on true
-      left join lateral (select * from contacts where brand_id = :brand_id and email_key = r.email_key limit 1) c on true
+      left join lateral (select * from contacts where brand_id = r.brand_id and email_key = r.email_key limit 1) c on true
      where case when :is_retry::boolean then y.lease_owner = :owner else y.ordinal is null end
        and (:is_fresh::boolean
             or (select true from send_results

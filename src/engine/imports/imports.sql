@@ -83,14 +83,17 @@ update imports set status = :status, message = :message, validation_job = :valid
 
 -- ---- A chunk of a shard ----
 
--- The statements of a chunk find contacts one by one by their unique keys, in the order of the keys. The plan then does not depend
--- on the statistics of a growing table, and concurrent writers lock in the same order. A plan made while the table was empty must
--- not be reused when it is large. The commit of a chunk does not wait for the disk: a crash of the server loses the rows together
--- with the position of the shard, so they are saved again. The commit that ends the import does wait, for all earlier ones, too.
+-- The statements of a chunk find contacts one by one by their unique keys, in the order of the keys, so concurrent writers lock in
+-- the same order. Several indexes of contacts begin with the brand. Where the statistics are older than the contacts of the brand,
+-- the planner takes all of them for equally good, also those that read every contact of the brand for each key. So each lookup is a
+-- range of one key with an order, and without sorts only the index of the keys has that order. A plan made while the table was empty
+-- must not be reused when it is large. The commit of a chunk does not wait for the disk: a crash of the server loses the rows
+-- together with the position of the shard, so they are saved again. The commit that ends the import does wait, for all earlier ones,
+-- too.
 -- name: import_planner :exec
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-       set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true),
-       set_config('synchronous_commit', 'off', true);
+       set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true),
+       set_config('plan_cache_mode', 'force_custom_plan', true), set_config('synchronous_commit', 'off', true);
 
 -- Locks the position of a shard. No row when another worker has advanced it.
 -- name: import_shard_hold :one
@@ -101,13 +104,16 @@ select lane
  where brand_id = :brand_id and import_id = :id and lane = :shard and chunks = :chunks
    for update;
 
--- The keys that are contacts already, as indices into the array (from 1).
+-- The keys that are contacts already, as indices into the array (from 1). Runs after import_planner.
 -- name: import_known_keys :many
 -- params: brand_id bigint, email_keys text[]
 -- columns: place bigint
 select g.place
   from unnest(:email_keys::text[]) with ordinality as g(email_key, place)
- cross join lateral (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = g.email_key limit 1) as known;
+ cross join lateral (select 1 from contacts c
+                      where c.brand_id = :brand_id and c.email_key >= g.email_key and c.email_key <= g.email_key
+                      order by c.email_key
+                      limit 1) as known;
 
 -- True if the brand has any suppressions, and any that an import can delete.
 -- name: import_suppressions_any :one
@@ -125,29 +131,38 @@ select g.place
  cross join lateral (select 1 from suppressions_at(:brand_id, :now) s
                       where s.address_hash = decode(g.address_hash, 'hex') limit 1) as known;
 
--- Updates contacts. Null members stay unchanged, and a contact without any change is not written.
+-- Updates contacts. Null members stay unchanged, and a contact without any change is not written. The contacts are locked first, so
+-- none of them is missing when it is written. The upsert finds them by the index of the keys, whatever the statistics say.
 -- name: import_update :exec
 -- params: brand_id bigint, email_keys text[], emails text[], first_names text[], last_names text[], user_ids text[], sources text[], subscribed text[], custom_fields jsonb[], now timestamptz
-update contacts c
-   set email = g.email,
-       first_name = coalesce(g.first_name, c.first_name),
-       last_name = coalesce(g.last_name, c.last_name),
-       user_id = coalesce(g.user_id, c.user_id),
-       source = coalesce(g.source, c.source),
-       subscribed = coalesce(g.subscribed::boolean, c.subscribed),
-       custom_fields = c.custom_fields || g.custom_fields,
-       updated_at = :now
-  from unnest(:email_keys::text[], :emails::text[], :first_names::text[], :last_names::text[], :user_ids::text[], :sources::text[],
-              :subscribed::text[], :custom_fields::jsonb[])
-       as g(email_key, email, first_name, last_name, user_id, source, subscribed, custom_fields)
- where c.brand_id = :brand_id and c.email_key = g.email_key
-   and (c.email <> g.email
-        or (g.first_name is not null and g.first_name is distinct from c.first_name)
-        or (g.last_name is not null and g.last_name is distinct from c.last_name)
-        or (g.user_id is not null and g.user_id is distinct from c.user_id)
-        or (g.source is not null and g.source <> c.source)
-        or (g.subscribed is not null and g.subscribed::boolean <> c.subscribed)
-        or not c.custom_fields @> g.custom_fields);
+with changed as materialized (
+    select c.email_key, g.email, coalesce(g.first_name, c.first_name) as first_name, coalesce(g.last_name, c.last_name) as last_name,
+           coalesce(g.user_id, c.user_id) as user_id, coalesce(g.source, c.source) as source,
+           coalesce(g.subscribed::boolean, c.subscribed) as subscribed, c.custom_fields || g.custom_fields as custom_fields
+      from unnest(:email_keys::text[], :emails::text[], :first_names::text[], :last_names::text[], :user_ids::text[],
+                  :sources::text[], :subscribed::text[], :custom_fields::jsonb[])
+           as g(email_key, email, first_name, last_name, user_id, source, subscribed, custom_fields)
+     cross join lateral (select *
+                           from contacts k
+                          where k.brand_id = :brand_id and k.email_key >= g.email_key and k.email_key <= g.email_key
+                            and (k.email <> g.email
+                                 or (g.first_name is not null and g.first_name is distinct from k.first_name)
+                                 or (g.last_name is not null and g.last_name is distinct from k.last_name)
+                                 or (g.user_id is not null and g.user_id is distinct from k.user_id)
+                                 or (g.source is not null and g.source <> k.source)
+                                 or (g.subscribed is not null and g.subscribed::boolean <> k.subscribed)
+                                 or not k.custom_fields @> g.custom_fields)
+                          order by k.email_key
+                          limit 1 for update) c
+)
+insert into contacts as c (brand_id, email, email_key, first_name, last_name, user_id, source, subscribed, custom_fields, created_at,
+                           updated_at)
+select :brand_id, email, email_key, first_name, last_name, user_id, source, subscribed, custom_fields, :now, :now
+  from changed
+    on conflict (brand_id, email_key) do update
+   set email = excluded.email, first_name = excluded.first_name, last_name = excluded.last_name, user_id = excluded.user_id,
+       source = excluded.source, subscribed = excluded.subscribed, custom_fields = excluded.custom_fields,
+       updated_at = excluded.updated_at;
 
 -- Stores rows that were not saved.
 -- name: import_errors_keep :exec

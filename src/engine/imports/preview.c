@@ -160,11 +160,12 @@ static bool count_known(struct preview *preview, struct error *err)
             .brand_id = work->brand_id,
             .email_keys = { preview->keys + from, left < KEYS_PER_QUERY ? left : (size_t)KEYS_PER_QUERY },
         };
-        struct import_known_keys_row *rows;
-        size_t count;
-        if (!sql_import_known_keys(work->conn, work->arena, &params, &rows, &count, err))
+        struct db_batch *batch = db_batch_new(work->conn, work->arena);
+        db_batch_add(batch, &import_planner_statement, NULL);
+        size_t known_at = db_batch_add(batch, &import_known_keys_statement, &params);
+        if (!db_batch_run(batch, err))
             return false;
-        preview->known += (int64_t)count;
+        preview->known += (int64_t)db_batch_rows(batch, known_at)->count;
     }
     return true;
 }

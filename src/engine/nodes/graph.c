@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_CHARS = 64, LABEL_CHARS = 120, DESCRIPTION_CHARS = 2000 };
+enum { ID_CHARS = 64, LABEL_CHARS = 120, DESCRIPTION_CHARS = 2000, LISTED_ENDS = 10 };
 
 struct graph_reading {
     struct arena *arena;
@@ -195,6 +195,36 @@ static size_t index_of(const struct graph *graph, const char *id)
     return GRAPH_NONE;
 }
 
+/* Whether a connection has an id at this end. What is no object is told by itself. */
+static bool has_end(const json_t *connection, const char *name)
+{
+    const char *id = json_string_value(json_object_get(connection, name));
+    return !json_is_object(connection) || (id != NULL && id[0] != '\0' && utf8_length(id) <= ID_CHARS);
+}
+
+/* Tells several missing ends at once; a single one is told by its own member. */
+static bool check_ends(const struct graph_reading *reading, const json_t *given)
+{
+    static const char *const names[] = { "from", "to" };
+    const char *first = NULL;
+    const char *listed = "";
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(given); i++)
+        for (size_t j = 0; j < ARRAY_COUNT(names); j++) {
+            if (has_end(json_array_get(given, i), names[j]))
+                continue;
+            const char *path = arena_printf(reading->arena, "connections.%zu.%s", i, names[j]);
+            first = first != NULL ? first : path;
+            if (count++ < LISTED_ENDS)
+                listed = arena_printf(reading->arena, "%s%s%s", listed, listed[0] != '\0' ? ", " : "", path);
+        }
+    if (count < 2)
+        return true;
+    const char *more = count > LISTED_ENDS ? arena_printf(reading->arena, " and %zu more", count - LISTED_ENDS) : "";
+    return fail(reading->err, ERR_INVALID_REQUEST, first, "Each of these must be text of 1 to %d characters: %s%s.", ID_CHARS,
+                listed, more);
+}
+
 static bool read_connection(const struct graph_reading *reading, const struct graph *graph, const json_t *given, const char *path,
                             struct graph_connection *connection)
 {
@@ -234,6 +264,8 @@ static bool read_connections(const struct graph_reading *reading, const json_t *
     if (!json_is_array(given) || json_array_size(given) > GRAPH_CONNECTIONS_MAX)
         return fail(reading->err, ERR_INVALID_REQUEST, "connections", "connections is a list of at most %d connections.",
                     GRAPH_CONNECTIONS_MAX);
+    if (!check_ends(reading, given))
+        return false;
     struct graph_connection *connections = arena_array(reading->arena, json_array_size(given), sizeof(*connections));
     graph->connection_count = json_array_size(given);
     for (size_t i = 0; i < graph->connection_count; i++)

@@ -5,14 +5,18 @@
 insert into validations (brand_id, created_at) values (:brand_id, :now) returning id;
 
 -- Adds the contacts with these merge keys to a validation that was not started. Here and below, contacts are found one by one by
--- their unique keys, so the plan does not depend on the statistics of a growing table.
+-- their unique keys, so the plan does not depend on the statistics of a growing table. An import relies on the order
+-- (import_planner).
 -- name: validation_add :exec
 -- params: brand_id bigint, validation_id bigint, email_keys text[]
 insert into validation_targets (brand_id, validation_id, contact_id)
 select v.brand_id, v.id, c.id
   from validations v
  cross join unnest(:email_keys::text[]) as g(email_key)
- cross join lateral (select k.id from contacts k where k.brand_id = v.brand_id and k.email_key = g.email_key limit 1) c
+ cross join lateral (select k.id from contacts k
+                      where k.brand_id = v.brand_id and k.email_key >= g.email_key and k.email_key <= g.email_key
+                      order by k.email_key
+                      limit 1) c
  where v.brand_id = :brand_id and v.id = :validation_id and v.job_id is null
     on conflict do nothing;
 
@@ -55,16 +59,16 @@ select t.contact_id, c.email
  limit :limit;
 
 -- Stores verdicts by the merge keys of their addresses. Contacts are locked in the order of the keys, as in a save. The statement
--- waits for a concurrent deletion, and a deleted contact gets no verdict.
+-- waits for a concurrent deletion, and a deleted contact gets no verdict. The brand comes out of a subquery: see contacts_save.
 -- name: validation_keep :exec
 -- params: brand_id bigint, email_keys text[], statuses text[], reasons text[], suggestions text[], now timestamptz
 insert into contact_validations as v (brand_id, contact_id, status, reason, did_you_mean, checked_at)
-select :brand_id, c.id, g.status, g.reason, g.suggestion, :now
-  from (select *
+select g.brand_id, c.id, g.status, g.reason, g.suggestion, :now
+  from (select :brand_id::bigint as brand_id, u.*
           from unnest(:email_keys::text[], :statuses::text[], :reasons::text[], :suggestions::text[])
                as u(email_key, status, reason, suggestion)
          order by email_key) g
- cross join lateral (select k.id from contacts k where k.brand_id = :brand_id and k.email_key = g.email_key limit 1 for key share) c
+ cross join lateral (select k.id from contacts k where k.brand_id = g.brand_id and k.email_key = g.email_key limit 1 for key share) c
     on conflict (brand_id, contact_id) do update
    set status = excluded.status, reason = excluded.reason, did_you_mean = excluded.did_you_mean, checked_at = excluded.checked_at;
 

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { campaignEmail } from '../campaign_email.mjs';
 import { insertsOfHits } from '../pgbench.mjs';
 import { DataFolder, ROUNDS, freePort, interleaved, sizedBy } from '../programs.mjs';
+import { bounceReport } from '../../lib/bounce_report.mjs';
 import { LmtpClient } from '../../lib/lmtp_client.mjs';
 import { Postgres } from '../../lib/postgres.mjs';
 
@@ -19,33 +20,6 @@ const REPORTS = sizedBy('BENCH_REPORTS', 3_000, 100);
 const RECIPIENTS = REPORTS * (ROUNDS + 1); // and once before
 const CONNECTIONS = 16;
 const CAPTURED_WAIT_MS = 300_000;
-
-const report = ({ to, id }) => `From: MAILER-DAEMON@old.example
-Subject: Undelivered Mail Returned to Sender
-MIME-Version: 1.0
-Content-Type: multipart/report; report-type=delivery-status; boundary=part
-
---part
-Content-Type: text/plain
-
-It could not be delivered.
---part
-Content-Type: message/delivery-status
-
-Reporting-MTA: dns; old.example
-
-Final-Recipient: rfc822; ${to}
-Action: failed
-Status: 5.1.1
-Diagnostic-Code: smtp; 550 5.1.1 no such user
-
---part
-Content-Type: text/rfc822-headers
-
-Message-ID: <${id}>
-
---part--
-`;
 
 export async function run(out) {
   const postgres = new Postgres();
@@ -103,7 +77,7 @@ async function deliverAll(clients, messages) {
   let next = 0;
   await Promise.all(clients.map(async (client) => {
     while (next < messages.length) {
-      const text = report(messages[next++]).replaceAll('\n', '\r\n');
+      const text = bounceReport(messages[next++]);
       client.write('MAIL FROM:<>\r\nRCPT TO:<fbl@bounce.bench.example>\r\nDATA\r\n'); // RFC 2033 requires pipelining
       for (let reply = 0; reply < 3; reply++) await client.reply();
       client.write(`${text}.\r\n`);

@@ -18,7 +18,7 @@ import { randomWorld } from './random_graphs.mjs';
 import { shrinkWorld } from './shrinking.mjs';
 
 const SEED = Number(process.env.AUTOMATION_SEED ?? 1);
-const GRAPHS = Number(process.env.AUTOMATION_GRAPHS ?? 25);
+const GRAPHS = Number(process.env.AUTOMATION_GRAPHS ?? 12);
 const CONTACTS = 3; // of each graph
 const LIMIT = { timeout: 3_600_000 };
 

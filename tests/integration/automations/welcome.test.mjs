@@ -158,6 +158,7 @@ describe('a welcome series', LIMIT, () => {
     assert.doesNotMatch(simulated.warnings.join(), /of plan/, 'the payload of a fire decides it');
     assert.match(await refused('fire_trigger_event', { triggerEventId: triggers.signUp, payload: { email: address('ada'), name: 'Ada' } }), /NO_PUBLISHED_AUTOMATION/);
     assert.equal((await call('check_trigger', { triggerEventId: triggers.signUp })).ready, false);
+    assert.deepEqual((await call('check_trigger', { triggerEventId: triggers.project, payload: {} })).resolvedPayload, {}, 'an empty payload is shown');
     assert.equal((await call('save_automation', { automationId, published: true })).published, true);
     assert.equal((await call('check_trigger', { triggerEventId: triggers.signUp })).ready, true);
     const read = await call('get_automation', { automationId, include: 'graph' });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
+import { bounceReport } from '../../lib/bounce_report.mjs';
 import { Dovecot, missingDovecot } from '../../lib/dovecot.mjs';
 import { SqlSession, sql } from '../../lib/database.mjs';
 import { BINARY, Installation } from '../../lib/installation.mjs';
@@ -20,32 +21,7 @@ const NAMES = Array.from({ length: 12 }, (_, i) => `reader${i}`);
 const LAST = 'last';
 const address = (name) => `${name}@readers.example`;
 
-const bounceOf = (name, token) => `From: MAILER-DAEMON@old.example
-Subject: Undelivered Mail Returned to Sender
-MIME-Version: 1.0
-Content-Type: multipart/report; report-type=delivery-status; boundary=part
-
---part
-Content-Type: text/plain
-
-It could not be delivered.
---part
-Content-Type: message/delivery-status
-
-Reporting-MTA: dns; old.example
-
-Final-Recipient: rfc822; ${address(name)}
-Action: failed
-Status: 5.1.1
-Diagnostic-Code: smtp; 550 5.1.1 no such user
-
---part
-Content-Type: text/rfc822-headers
-
-Message-ID: <${token}@readers.example>
-
---part--
-`.replaceAll('\n', '\r\n');
+const bounceOf = (name, token) => bounceReport({ to: address(name), id: `${token}@readers.example` });
 
 describe('one report by several ways', { timeout: 600_000, skip: missingDovecot() }, () => {
   let dovecot;

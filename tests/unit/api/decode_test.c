@@ -396,7 +396,11 @@ static void test_objects(void **state)
     refused("{\"inner\":null}", "inner", "an object");
     refused("{\"inner\":{\"town\":\"x\"}}", "inner.town", "not a known key");
     refused("{\"inner\":{\"rows\":[{\"name\":\"a\"},{\"name\":\"b\",\"size\":10}]}}", "inner.rows.1.size", "between 0 and 9");
-    refused("{\"inner\":{\"rows\":[{\"size\":1}]}}", "inner.rows.0.name", "required");
+    refused("{\"inner\":{\"rows\":[{\"size\":1}]}}", "inner.rows.0.name", "name is required");
+    /* What several items lack is told at once. */
+    refused("{\"inner\":{\"rows\":[{\"name\":\"a\"},{\"size\":1},{}]}}", "inner.rows.1.name",
+            "These are required: rows.1.name, rows.2.name.");
+    refused("{\"inner\":{\"rows\":[{\"name\":\"toolong\"},{},{}]}}", "inner.rows.0.name", "at most 5");
     refused("{\"inner\":{\"rows\":[{\"name\":\"toolong\"}]}}", "inner.rows.0.name", "at most 5");
     refused("{\"inner\":{\"rows\":[{},{},{},{}]}}", "inner.rows", "at most 3");
 }

@@ -5,11 +5,10 @@
  */
 #include "fixtures/own_fail.h"
 
-#include "fixtures/engine_fixture.h"
+#include "fixtures/import_steps.h"
 
 #include "base/text.h"
 #include "engine/contacts/contacts.h"
-#include "engine/imports/imports.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,86 +35,6 @@ static int begin(void **state)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
 
 /* ---- In few words ---- */
-
-static const json_t *json_of(const char *text)
-{
-    struct error err;
-    const json_t *json;
-    assert_ok(json_read(arena, text, strlen(text), (struct json_bounds){ .max_bytes = 64 << 20 }, &json, &err), &err);
-    return json;
-}
-
-static int64_t create(const struct import_request *request)
-{
-    struct error err;
-    struct import_asked asked;
-    DB_TX tx;
-    assert_ok(db_tx_begin(conn, &tx, &err), &err);
-    assert_ok(import_create(&work, request, &asked, &err), &err);
-    assert_ok(db_tx_commit(&tx, &err), &err);
-    return asked.id;
-}
-
-static struct import_shard shard_of_import(const struct import *import, size_t shard)
-{
-    struct import_shard made = {
-        .work = work, .import_id = import->row->id, .shard = (int64_t)shard, .chunks = import->shards[shard].chunks
-    };
-    made.work.arena = arena_new(0);
-    return made;
-}
-
-/* A round of at most `max_chunks` chunks; `only_shard` ≥ 0: the other shard gets none of them. True at the end of the text. */
-static bool go_on(int64_t id, int max_chunks, int only_shard)
-{
-    struct error err;
-    IMPORT_SCOPE import;
-    assert_ok(import_open(&work, id, &import, &err), &err);
-    const struct import_shard_row *place = import_hindmost(&import);
-    IMPORT_READING_SCOPE reading;
-    import_reading_begin(&reading, &import.source, import.plan.charset, import.plan.delimiter, place->next_offset,
-                         place->next_line);
-    struct import_chunk *chunk = import_chunk_new(arena);
-    struct import_shard shards[IMPORT_SHARDS];
-    for (size_t i = 0; i < IMPORT_SHARDS; i++)
-        shards[i] = shard_of_import(&import, i);
-    for (int chunks = 0; chunks < max_chunks && !chunk->is_last; chunks++) {
-        struct import_error_budget none = { .kept = IMPORT_MAX_ERRORS_KEPT };
-        bool is_repeated = place->chunks + chunks < import.shards[0].chunks;
-        assert_ok(import_chunk_read(chunk, &import.plan, &reading, is_repeated ? &none : &import.budget, &err), &err);
-        chunk->number = place->chunks + chunks;
-        for (size_t i = 0; i < IMPORT_SHARDS; i++)
-            if (only_shard < 0 || only_shard == (int)i)
-                assert_ok(import_shard_apply(&shards[i], chunk, &err), &err);
-    }
-    bool is_last = chunk->is_last;
-    for (size_t i = 0; i < IMPORT_SHARDS; i++)
-        arena_free(shards[i].work.arena);
-    return is_last;
-}
-
-static const json_t *finish(int64_t id)
-{
-    struct error err;
-    struct buf *out = buf_in_arena(arena, 64 << 20);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    DB_TX tx;
-    assert_ok(db_tx_begin(conn, &tx, &err), &err);
-    bool checks_follow;
-    assert_ok(import_finish(&work, id, IMPORT_COMPLETED, NULL, 0, &checks_follow, &err), &err);
-    assert_ok(import_write(&work, id, NULL, &json, &err), &err);
-    assert_ok(db_tx_commit(&tx, &err), &err);
-    return json_of(buf_text(out));
-}
-
-static const json_t *import_all(const struct import_request *request)
-{
-    int64_t id = create(request);
-    while (!go_on(id, 1000, -1))
-        continue;
-    return finish(id);
-}
 
 static const json_t *import_text(const char *csv)
 {

@@ -52,6 +52,22 @@ static struct graph *graph_with(const char *type, const char *config)
 
 /* ---- Reading ---- */
 
+/* Several ends that are missing are told at once, and a single one by its member. */
+static void test_missing_ends_are_told_at_once(void **state)
+{
+    (void)state;
+    static const char nodes[] = "[{\"id\":\"t\",\"type\":\"trigger\",\"config\":{\"mode\":\"event\"}}]";
+    struct graph *graph;
+    struct error err = { 0 };
+    assert_false(
+        graph_read(arena, &ids, json(nodes), json("[{\"from\":\"t\"},{\"from\":\"t\",\"to\":\"n\"},{\"to\":\"\"}]"), &graph, &err));
+    assert_string_equal(err.param, "connections.0.to");
+    assert_non_null(strstr(err.message, "connections.0.to, connections.2.from, connections.2.to."));
+    assert_false(graph_read(arena, &ids, json(nodes), json("[{\"from\":\"t\",\"to\":\"n\"},{\"from\":\"t\"}]"), &graph, &err));
+    assert_string_equal(err.param, "connections.1.to");
+    assert_string_equal(err.message, "to must be text of 1 to 64 characters.");
+}
+
 static void assert_refused(const char *nodes, const char *param, const char *suggestion)
 {
     struct graph *graph;
@@ -498,6 +514,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing_ends_are_told_at_once),
         cmocka_unit_test(test_faults_name_their_member),
         cmocka_unit_test(test_faulty_conditions_are_refused),
         cmocka_unit_test(test_a_graph_is_read),

@@ -1,0 +1,17 @@
+#include "base/url_part.h"
+
+#include "base/panic.h"
+
+#include <string.h>
+
+char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags)
+{
+    char *text = NULL;
+    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
+        return NULL;
+    char *copy = strdup(text);
+    curl_free(text);
+    if (copy == NULL)
+        panic(PANIC_NO_MEMORY);
+    return copy;
+}

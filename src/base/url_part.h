@@ -1,0 +1,12 @@
+/*
+ * Parts of a parsed URL as texts that the caller frees. Any thread; a machine
+ * without memory ends the process.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+#include <curl/curl.h>
+
+/* A copy of a part for free(); NULL when the URL has no such part. `flags` are those of curl_url_get. */
+char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags) NONNULL(1);

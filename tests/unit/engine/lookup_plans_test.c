@@ -1,0 +1,256 @@
+/*
+ * Lookups of contacts under statistics that mislead the planner. Two indexes of contacts begin with the brand and serve any lookup
+ * of one contact, at the cost of reading all contacts of the brand for each. The tests count the rows that were read: a few for
+ * each lookup, however many contacts the brand has.
+ */
+#include "fixtures/import_steps.h"
+
+#include "engine/contacts/contacts.h"
+#include "engine/validation/validation.h"
+#include "sql/audiences.h"
+#include "sql/delivery.h"
+#include "sql/recipient_events.h"
+#include "sql/sends.h"
+
+enum {
+    PEOPLE = 3000,
+    OTHER_PEOPLE = 20000,
+    READS_PER_LOOKUP = 12, /* of a row of an index or of the table; all contacts of the brand are 3,000 */
+};
+
+static int leave(void **state)
+{
+    run_sql("alter table contacts reset (autovacuum_enabled)");
+    return world_leave(state);
+}
+
+static int begin(void **state)
+{
+    if (world_reset(state) != 0)
+        return -1;
+    run_sql("delete from imports; delete from validations; delete from audiences; truncate contacts cascade; alter table contacts "
+            "set (autovacuum_enabled = "
+            "off)");
+    return 0;
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, leave)
+
+/* The rows of contacts and of its indexes that were read. */
+static int64_t rows_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of(
+        "select (select (sum(idx_tup_read) + sum(idx_tup_fetch))::bigint from pg_stat_user_indexes where relname = 'contacts')"
+        " + (select seq_tup_read from pg_stat_user_tables where relname = 'contacts')");
+}
+
+static void assert_few_reads(const char *what, int64_t before, int64_t lookups)
+{
+    int64_t reads = rows_read() - before;
+    if (reads > lookups * READS_PER_LOOKUP)
+        fail_msg("%s read %lld rows for %lld lookups", what, (long long)reads, (long long)lookups);
+}
+
+static const char people[] = "insert into contacts (brand_id, email, email_key, source, subscribed, created_at, updated_at)"
+                             " select %lld, 'p' || n || '@example.com', 'p' || n || '@example.com', 'API', true, now(), now()"
+                             " from generate_series(1, %d) as n";
+
+/* Analyzes contacts beside a transaction that has written contacts and has not committed: the table has pages and no rows. */
+static void take_for_empty(void)
+{
+    struct error err;
+    struct db_conn *other;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    assert_ok(db_script(other, "begin", &err), &err);
+    assert_ok(db_script(other, arena_printf(arena, people, (long long)work.brand_id, PEOPLE), &err), &err);
+    run_sql("analyze contacts");
+    assert_ok(db_script(other, "commit", &err), &err);
+    db_disconnect(other);
+    assert_int_equal(number_of("select count(*) from pg_class where oid = 'contacts'::regclass and relpages > 0 and reltuples = 0"),
+                     1);
+}
+
+/* The statistics know a large brand only. */
+static void take_for_strange(void)
+{
+    run_sql(people, 1LL << 40, OTHER_PEOPLE);
+    run_sql("analyze contacts");
+    run_sql(people, (long long)work.brand_id, PEOPLE);
+}
+
+/* ---- Imports ---- */
+
+static const char *csv_of(const char *name)
+{
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    buf_add_text(out, "email,firstName,plan\n");
+    for (int i = 1; i <= PEOPLE; i++)
+        buf_printf(out, "p%d@example.com,%s%d,free\n", i, name, i % 2);
+    return buf_text(out);
+}
+
+/* Every row is a known contact: an import that changes all and validates them, one that changes half, and a preview. */
+static void import_known(void)
+{
+    struct error err;
+    int64_t before = rows_read();
+    const json_t *summary =
+        json_object_get(import_all(&(struct import_request){ .csv = csv_of("Ada"), .validate = true }), "summary");
+    assert_int_equal(json_get_int(summary, "updated", -1), PEOPLE);
+    assert_int_equal(number_of("select count(*) from validation_targets"), PEOPLE);
+    assert_few_reads("the first import", before, PEOPLE);
+
+    run_sql("update contacts set first_name = 'Bob' where first_name = 'Ada0'");
+    before = rows_read();
+    summary = json_object_get(import_all(&(struct import_request){ .csv = csv_of("Ada") }), "summary");
+    assert_int_equal(json_get_int(summary, "updated", -1), PEOPLE / 2);
+    assert_int_equal(json_get_int(summary, "unchanged", -1), PEOPLE / 2);
+    assert_few_reads("the second import", before, PEOPLE);
+
+    struct json_writer json;
+    json_writer_init(&json, buf_in_arena(arena, 1 << 20));
+    before = rows_read();
+    assert_ok(import_preview(&work, &(struct import_request){ .csv = csv_of("Cyd") }, &json, &err), &err);
+    assert_few_reads("the preview", before, PEOPLE);
+}
+
+/* the cost of an import grows with its rows, also when the server has analyzed contacts before the first commit. */
+static void test_an_import_into_a_table_taken_for_empty(void **state)
+{
+    (void)state;
+    take_for_empty();
+    import_known();
+}
+
+static void test_an_import_into_a_brand_without_statistics(void **state)
+{
+    (void)state;
+    take_for_strange();
+    import_known();
+}
+
+/* ---- Other statements ---- */
+
+static const char **keys_of(size_t count)
+{
+    const char **keys = arena_array(arena, count, sizeof(*keys));
+    for (size_t i = 0; i < count; i++)
+        keys[i] = arena_printf(arena, "p%zu@example.com", i + 1);
+    return keys;
+}
+
+static void save_known(size_t count)
+{
+    struct error err;
+    struct contact_batch batch;
+    struct contact_change *changes = arena_array(arena, count, sizeof(*changes));
+    const char **keys = keys_of(count);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = (struct contact_change){ .email = keys[i], .source = "fair" };
+    int64_t before = rows_read();
+    assert_ok(contact_save_batch(&work, changes, count, &batch, &err), &err);
+    assert_int_equal(batch.updated, count);
+    assert_few_reads("contacts_save", before, (int64_t)count);
+}
+
+static void remove_known(size_t count)
+{
+    struct error err;
+    struct contact_removal removal;
+    int64_t before = rows_read();
+    assert_ok(contact_remove(&work, (struct text_list){ keys_of(count), count }, &removal, &err), &err);
+    assert_int_equal(removal.ids.count, count);
+    assert_few_reads("contacts_delete", before, (int64_t)count);
+}
+
+enum { SEND = 7 };
+
+static void expand_inline(size_t count)
+{
+    struct error err;
+    const char **keys = keys_of(count);
+    struct delivery_expand_inline_params params = {
+        .brand_id = work.brand_id, .send_id = SEND, .emails = { keys, count }, .keys = { keys, count }
+    };
+    struct delivery_expand_inline_row *expanded;
+    int64_t before = rows_read();
+    assert_ok(sql_delivery_expand_inline(conn, arena, &params, &expanded, &err), &err);
+    assert_int_equal(expanded->count, count);
+    assert_few_reads("delivery_expand_inline", before, (int64_t)count);
+}
+
+static void look_at_inline(size_t count)
+{
+    struct error err;
+    const char **hashes = arena_array(arena, count, sizeof(*hashes));
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = "00";
+    struct send_inline_special_params params = {
+        .brand_id = work.brand_id, .keys = { keys_of(count), count }, .hashes = { hashes, count }, .now = work.now_us
+    };
+    struct send_inline_special_row *rows;
+    size_t found;
+    int64_t before = rows_read();
+    assert_ok(sql_send_inline_special(conn, arena, &params, &rows, &found, &err), &err);
+    assert_int_equal(found, 0);
+    assert_few_reads("send_inline_special", before, (int64_t)count);
+}
+
+static void read_recipients(size_t count)
+{
+    struct error err;
+    int64_t *ordinals = arena_array(arena, count, sizeof(*ordinals));
+    for (size_t i = 0; i < count; i++)
+        ordinals[i] = (int64_t)i + 1;
+    struct delivery_recipients_params params = {
+        .brand_id = work.brand_id, .send_id = SEND, .ordinals = { ordinals, count }, .owner = "me", .max_bytes = 1 << 20
+    };
+    struct delivery_recipients_row *rows;
+    size_t found;
+    int64_t before = rows_read();
+    assert_ok(sql_delivery_recipients(conn, arena, &params, &rows, &found, &err), &err);
+    assert_int_equal(found, count);
+    assert_few_reads("delivery_recipients", before, (int64_t)count);
+}
+
+static void build_audience(int64_t count)
+{
+    struct error err;
+    static const char *const types[] = { "sent" };
+    run_sql("insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key)"
+            " select %lld, timestamptz '2026-03-01 00:00Z' + n * interval '1 second', 'email', 'sent', 'p' || n || '@example.com',"
+            "        'p' || n || '@example.com' from generate_series(1, %lld) as n",
+            (long long)work.brand_id, (long long)count);
+    struct audience_build_step_params params = {
+        .brand_id = work.brand_id, .id = 1, .event_types = { types, 1 }, .to = INT64_MAX / 2, .limit = 20000
+    };
+    struct audience_build_step_row *step;
+    int64_t before = rows_read();
+    assert_ok(sql_audience_build_step(conn, arena, &params, &step, &err), &err);
+    assert_int_equal(step->stamped, count);
+    assert_few_reads("audience_build_step", before, count);
+}
+
+static void test_statements_on_a_brand_without_statistics(void **state)
+{
+    (void)state;
+    take_for_strange();
+    save_known(1000);
+    look_at_inline(1000);
+    expand_inline(1000);
+    read_recipients(1000);
+    build_audience(1000);
+    remove_known(1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_import_into_a_table_taken_for_empty),
+        TEST(test_an_import_into_a_brand_without_statistics),
+        TEST(test_statements_on_a_brand_without_statistics),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}
