@@ -352,6 +352,9 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
     if (member_text(json, "job") != NULL) {
         put(out, "      .job = &job_declarations[JOB_%s],\n", upper_case(member_text(json, "job")));
     }
+    if (member_text(json, "freeWith") != NULL) {
+        put(out, "      .free_with = \"%s\",\n", member_text(json, "freeWith"));
+    }
     if (member_true(json, "unaudited")) {
         put(out, "      .unaudited = true,\n");
     }
