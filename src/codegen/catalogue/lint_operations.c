@@ -227,9 +227,18 @@ static void lint_confirmation(const struct catalogue *all, const struct op_decl 
     }
 }
 
+static void lint_free_with(const struct op_decl *op)
+{
+    const char *argument = member_text(op->json, "freeWith");
+    if (argument != NULL && (member_text(op->json, "price") == NULL || find_param(op, argument) == NULL)) {
+        problem(op->where, "freeWith needs a price and names a parameter");
+    }
+}
+
 static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
+    lint_free_with(op);
     if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0 || member_true(op->json, "single"))) {
         problem(op->where, "waits needs a read that is not single");
     }
@@ -315,41 +324,11 @@ static void lint_id(const struct op_decl *op)
 static void lint_operation(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known[] = {
-        "id=s",
-        "route=sz",
-        "outside=s",
-        "summary=s",
-        "reach=s",
-        "organizationKey=b",
-        "scope=sz",
-        "policy=sz",
-        "price=sz",
-        "mode=s",
-        "single=b",
-        "pool=s",
-        "status=i",
-        "queries=i",
-        "path=o",
-        "query=o",
-        "body=o",
-        "required=t",
-        "result=so",
-        "assistantResult=s",
-        "errors=t",
-        "open=t",
-        "rules=t",
-        "when=o",
-        "built=b",
-        "idempotencyKey=b",
-        "maxBodyBytes=i",
-        "confirmation=s",
-        "unaudited=b",
-        "freeWith=s",
-        "waits=b",
-        "also=o",
-        "replay=o",
-        "example=o",
-        "job=s",
+        "id=s",        "route=sz",   "outside=s", "summary=s",  "reach=s",          "organizationKey=b", "scope=sz",
+        "policy=sz",   "price=sz",   "mode=s",    "single=b",   "pool=s",           "status=i",          "queries=i",
+        "path=o",      "query=o",    "body=o",    "required=t", "result=so",        "assistantResult=s", "errors=t",
+        "open=t",      "rules=t",    "when=o",    "built=b",    "idempotencyKey=b", "maxBodyBytes=i",    "confirmation=s",
+        "unaudited=b", "freeWith=s", "waits=b",   "also=o",     "replay=o",         "example=o",         "job=s",
         NULL,
     };
     lint_members(op->json, known, op->where);

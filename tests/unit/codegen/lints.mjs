@@ -371,6 +371,7 @@ const broken = [
   ['a confirmation of no shape', (t) => (op(t, MAKE).confirmation = 'else'), 'the confirmation else is not in schemas/resources'],
   ['a read that asks for a confirmation', (t) => (op(t, 0).confirmation = 'thing'), 'confirmation needs a write that is not single'],
   ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single needs mode read or write'],
+  ['a call that is free with an unknown argument', (t) => (op(t, MAKE).freeWith = 'nothing'), 'freeWith needs a price and names a parameter'],
   ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read that is not single'],
   ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write must be quick and must not have a price'],
   ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write must be quick and must not have a price'],
