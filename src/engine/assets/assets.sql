@@ -59,10 +59,13 @@ select id, hash, type, kind, width, height, alt, description, page_url, colours,
 -- name: asset_search_begin :one
 -- params: brand_id bigint, terms text[]
 -- columns: newest bigint, missing text[]
+with terms as materialized (
+    select term, term::tsquery as query, place from unnest(:terms::text[]) with ordinality as t(term, place)
+)
 select coalesce((select max(id) from assets where brand_id = :brand_id), 0),
        array(select t.term
-               from unnest(:terms::text[]) with ordinality as t(term, place)
-              where not exists (select from assets where brand_id = :brand_id and words @@ t.term::tsquery)
+               from terms t
+              where not exists (select from assets where brand_id = :brand_id and words @@ t.query)
               order by t.place);
 
 -- Words of a brand's images that have one of these parts, for words that no image has.
@@ -81,7 +84,9 @@ select distinct w.word
 -- params: brand_id bigint, terms text[], type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, until_id bigint, oldest_first boolean, skip bigint, limit bigint
 -- row: asset
 -- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, alt text null, description text null, page_url text null, colours text[], created_at timestamptz
-with hits as materialized (
+with terms as materialized (
+    select place, term::tsquery as query from unnest(:terms::text[]) with ordinality as t(term, place)
+), hits as materialized (
     select id, words
       from assets
      where brand_id = :brand_id and id <= :until_id
@@ -89,16 +94,17 @@ with hits as materialized (
        and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
        and (:shape::text is null or aspect_ratio = :shape)
        and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
-), terms as materialized (
-    select t.term::tsquery as query,
-           ln(1 + (select count(*) from hits) / (0.5 + (select count(*) from hits h where h.words @@ t.term::tsquery))) as rarity
-      from unnest(:terms::text[]) as t(term)
-), ranked as (
-    select h.id, sum(ts_rank('{0.3, 0.5, 0.7, 1.0}', h.words, t.query) * t.rarity) as score
-      from hits h, terms t
+), matches as materialized (
+    select h.id, t.place, ts_rank('{0.3, 0.5, 0.7, 1.0}', h.words, t.query)::float8 as rank
+      from terms t, hits h
      where h.words @@ t.query
-     group by h.id
-     order by score desc, case when :oldest_first then h.id else -h.id end
+), rarities as materialized (
+    select place, ln(1 + (select count(*) from hits) / (0.5 + count(*)))::float8 as rarity from matches group by place
+), ranked as (
+    select m.id, sum(m.rank * r.rarity) as score
+      from matches m join rarities r using (place)
+     group by m.id
+     order by score desc, case when :oldest_first then m.id else -m.id end
     offset :skip
      limit :limit
 )
