@@ -119,6 +119,8 @@ describe('the report', () => {
     const bare = prepare(`<p>x</p><img src="https://e.example/c.png"><p>${'word '.repeat(500)}</p>`).imageTexts;
     assert.equal(bare['https://e.example/c.png'].beside.length, 200);
     assert.deepEqual(prepare('<img src="https://e.example/d.png">').imageTexts, {});
+    const long = prepare(`<h1>${'🦊'.repeat(100000)}</h1>${'<img src="https://e.example/e.png"><img src="https://e.example/f.png">'.repeat(100)}`).imageTexts;
+    assert.equal([...long['https://e.example/f.png'].heading].length, 200);
   });
 
   test('data images that are no pictures of pixels are removed with a warning', () => {

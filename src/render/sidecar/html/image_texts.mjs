@@ -6,11 +6,12 @@ import { isHidden } from './text.mjs';
 
 const MAX_IMAGES = 100; // as many as an import hosts
 const MAX_CHARS = 200;
+const READ_CHARS = 2000; // of a source, with its white space and merge tags
 const HEADINGS = /^h[1-6]$/;
 const BLOCKS = /^(?:p|div|td|th|li|h[1-6]|figcaption|blockquote|section|article|center|body)$/;
 const EXPRESSIONS = /\{\{.*?\}\}|\{%.*?%\}/gs;
 
-const fold = (text) => [...text.replace(EXPRESSIONS, ' ').replace(/\s+/g, ' ').trim()].slice(0, MAX_CHARS).join('');
+const fold = (text) => [...text.slice(0, READ_CHARS).toWellFormed().replace(EXPRESSIONS, ' ').replace(/\s+/g, ' ').trim()].slice(0, MAX_CHARS).join('');
 
 /** The nearest element around a text that begins on a line of its own. */
 function blockOf(node) {
@@ -28,7 +29,7 @@ class BlockText {
   add(block, text) {
     this.#block ??= block;
     if (block !== this.#block) return false;
-    if (this.text.length < MAX_CHARS) this.text += text;
+    if (this.text.length < READ_CHARS) this.text += text.slice(0, READ_CHARS);
     return true;
   }
 }
