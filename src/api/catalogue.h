@@ -205,6 +205,7 @@ struct operation {
     bool key_in_body;                  /* and the member idempotencyKey of its body, when there is no other key */
     int replay_status;                 /* of an idempotent replay; 0: that of the stored answer */
     const char *replay_json;           /* members that a replay has in place of the stored ones, object text; NULL: none */
+    const char *free_with;             /* an argument with which a call costs nothing, NULL when none */
     bool unaudited;                    /* a public write that needs no audit row */
     bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */

@@ -5,6 +5,7 @@
 #   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
 #   src/engine/hits/compile.mjs schemas/hits.json        → engine/hits/hit_rules_data.h
 #   src/designer/compile.mjs  schemas/document.json      → designer/*_data.h, docs/reference/document.md
+#   src/engine/search/compile.mjs schemas/search.json     → engine/search/search_tables.h
 # Generated headers are declared as outputs: ninja then rebuilds what includes them in the same build that writes them anew.
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
@@ -83,8 +84,16 @@ add_custom_command(
     COMMENT "Compiling the form of documents"
     VERBATIM)
 
+add_custom_command(
+    OUTPUT ${generated}/engine/search/search_tables.h
+    COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/engine/search/compile.mjs
+        ${CMAKE_SOURCE_DIR}/schemas/search.json ${generated}/engine/search/search_tables.h
+    DEPENDS src/engine/search/compile.mjs schemas/search.json
+    COMMENT "Compiling the words of searches"
+    VERBATIM)
+
 set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h
-    ${generated}/engine/hits/hit_rules_data.h ${designer_headers})
+    ${generated}/engine/hits/hit_rules_data.h ${generated}/engine/search/search_tables.h ${designer_headers})
 add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed reference pages are generated from the declarations; a test compares them.

@@ -2,6 +2,7 @@
  * Idempotency keys of calls: their check, the ledger entry that carries them,
  * and the duplicates that wait while a call with the same key is in flight.
  */
+#include "api/decode.h"
 #include "api/dispatch/dispatch.h"
 #include "base/json_read.h"
 
@@ -67,6 +68,12 @@ bool dispatch_refused_input(const struct call *call, struct error *err)
     return true;
 }
 
+static bool is_free(const struct call *call)
+{
+    struct op_when free_with = { .kind = WHEN_PRESENT, .argument = call->op->free_with };
+    return call->op->price.kind == PRICE_FREE || (free_with.argument != NULL && decode_when_holds(&free_with, &call->input));
+}
+
 bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err)
 {
     const struct call *call = state->call;
@@ -78,7 +85,7 @@ bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct e
         .request_id = call->request_id,
         .key_id = call->who.key_id,
         .session_id = call->who.session_id,
-        .credits = price->kind == PRICE_FREE ? 0 : price->credits,
+        .credits = is_free(call) ? 0 : price->credits,
         .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
         .writes_audit = !call->op->unaudited,
     };

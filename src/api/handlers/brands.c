@@ -4,7 +4,7 @@
 #include "api/handlers/page_rows.h"
 #include "api/op_context.h"
 #include "catalogue/operations.h"
-#include "engine/assets/assets.h"
+#include "engine/assets/asset_search.h"
 #include "engine/core/page.h"
 
 /* Options about reading a website are refused as long as websites are not read. Otherwise they would be ignored without notice. */
@@ -125,13 +125,25 @@ bool op_brand_update(struct op_context *ctx, const struct brand_update_args *arg
 
 /* ---- Images ---- */
 
+static struct asset_filter filter_of(enum image_type type, enum image_kind kind, const char *aspect_ratio, enum image_sort sort)
+{
+    return (struct asset_filter){
+        .type = type != IMAGE_TYPE_ABSENT ? image_type_names[type - 1] : NULL,
+        .kind = kind != IMAGE_KIND_ABSENT ? image_kind_names[kind - 1] : NULL,
+        .aspect_ratio = aspect_ratio,
+        .oldest_first = sort == IMAGE_SORT_OLDEST,
+    };
+}
+
 bool op_brand_images(struct op_context *ctx, const struct brand_images_args *args, struct reply *reply, struct error *err)
 {
-    struct asset_filter filter = {
-        .type = args->type != IMAGE_TYPE_ABSENT ? image_type_names[args->type - 1] : NULL,
-        .kind = args->kind != IMAGE_KIND_ABSENT ? image_kind_names[args->kind - 1] : NULL,
-        .aspect_ratio = args->aspect_ratio,
-        .oldest_first = args->sort == IMAGE_SORT_OLDEST,
-    };
+    struct asset_filter filter = filter_of(args->type, args->kind, args->aspect_ratio, args->sort);
     return asset_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
+}
+
+bool op_brand_search_images(struct op_context *ctx, const struct brand_search_images_args *args, struct reply *reply,
+                            struct error *err)
+{
+    struct asset_filter filter = filter_of(args->type, args->kind, args->aspect_ratio, args->sort);
+    return asset_search(&ctx->work, args->q, &filter, args->limit, args->cursor, &reply->json, err);
 }

@@ -11,27 +11,36 @@ static const char *category_name(enum email_category category)
 }
 
 /* D-145: semantic is true, false, or a text, which is then the query. */
-static bool check_semantic(const char *semantic, const char *query, struct error *err)
+static bool read_semantic(const struct templates_list_args *args, struct gallery_filter *filter, struct error *err)
 {
-    if (semantic == NULL || text_equal(semantic, "false"))
+    if (args->semantic == NULL || text_equal(args->semantic, "false"))
         return true;
-    if (!text_equal(semantic, "true") && query != NULL)
+    filter->is_ranked = true;
+    if (text_equal(args->semantic, "true"))
+        return args->query != NULL || fail(err, ERR_INVALID_REQUEST, "semantic", "Ranking needs a text: give it in query.");
+    if (args->query != NULL)
         return fail(err, ERR_INVALID_REQUEST, "semantic", "Pass the text in query or in semantic, not in both.");
-    return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Semantic search is not available; leave semantic out.");
+    filter->query = args->semantic;
+    return true;
 }
 
 bool op_templates_list(struct op_context *ctx, const struct templates_list_args *args, struct reply *reply, struct error *err)
 {
-    if (!check_semantic(args->semantic, args->query, err))
-        return false;
     struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
-    return gallery_list_templates(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return read_semantic(args, &filter, err) &&
+           gallery_list_templates(&ctx->work, &filter, GALLERY_HTML, args->limit, args->cursor, &reply->json, err);
 }
 
 bool op_templates_search(struct op_context *ctx, const struct templates_search_args *args, struct reply *reply, struct error *err)
 {
-    struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
-    return gallery_search_templates(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
+    struct gallery_filter filter = {
+        .query = args->query,
+        .category = category_name(args->category),
+        .brand = args->brand,
+        .is_ranked = true,
+        .brand_is_part = true,
+    };
+    return gallery_list_templates(&ctx->work, &filter, GALLERY_SUBJECT, args->limit, args->cursor, &reply->json, err);
 }
 
 static bool reply_template(const struct op_context *ctx, const char *id, const char *param, unsigned parts, struct reply *reply,

@@ -355,6 +355,9 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
     if (member_text(json, "charges") != NULL) {
         put(out, "      .job_charges = true,\n");
     }
+    if (member_text(json, "freeWith") != NULL) {
+        put(out, "      .free_with = \"%s\",\n", member_text(json, "freeWith"));
+    }
     if (member_true(json, "unaudited")) {
         put(out, "      .unaudited = true,\n");
     }

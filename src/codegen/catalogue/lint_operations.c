@@ -227,9 +227,18 @@ static void lint_confirmation(const struct catalogue *all, const struct op_decl 
     }
 }
 
+static void lint_free_with(const struct op_decl *op)
+{
+    const char *argument = member_text(op->json, "freeWith");
+    if (argument != NULL && (member_text(op->json, "price") == NULL || find_param(op, argument) == NULL)) {
+        problem(op->where, "freeWith needs a price and names a parameter");
+    }
+}
+
 static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
+    lint_free_with(op);
     if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0)) {
         problem(op->where, "waits needs a read");
     }
@@ -350,6 +359,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "maxBodyBytes=i",
         "confirmation=s",
         "unaudited=b",
+        "freeWith=s",
         "charges=s",
         "waits=b",
         "also=o",

@@ -57,7 +57,17 @@ create table brand_extractions (
 alter table assets add column alt text;
 alter table assets add column description text;
 alter table assets add column page_url text;
+alter table assets add column heading text;    -- above the picture
+alter table assets add column page_title text; -- of the page or the design that shows it
 alter table assets add column colours text[] not null default '{}';
+
+-- The words of a picture, folded as src/engine/search/tokens.c does: A its alternative text, B its description, C where it stands and
+-- its file name, D its colours. The words of older pictures are those of their file names.
+alter table assets add column words tsvector not null default '';
+update assets
+   set words = setweight(to_tsvector('simple', regexp_replace(lower(regexp_replace(regexp_replace(source_url, '[?#].*$', ''),
+                                                                                   '^.*/', '')), '[^a-z]+', ' ', 'g')), 'C')
+ where source_url is not null;
 
 -- Vectors of an embedding model: 32-bit floats, little endian, of length one.
 create table asset_vectors (

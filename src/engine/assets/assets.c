@@ -1,8 +1,8 @@
 #include "engine/assets/assets.h"
 
 #include "base/text.h"
+#include "engine/assets/asset_words.h"
 #include "engine/core/page.h"
-#include "sql/assets.h"
 
 #include <string.h>
 
@@ -16,38 +16,83 @@ bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, str
     return true;
 }
 
+/* The columns of the rows that assets_keep writes. */
+struct asset_columns {
+    const char **hashes, **types, **source_urls, **kinds, **alts, **descriptions, **headings, **page_titles, **page_urls, **colours,
+        **words;
+    int64_t *bytes, *widths, *heights, *frames;
+};
+
+static const char *cut_text(struct arena *arena, const char *text)
+{
+    const char *cut = text != NULL ? text_trim(arena, text_visible(arena, text, ASSET_TEXT_MAX_CHARS)) : NULL;
+    return cut != NULL && *cut != '\0' ? cut : NULL;
+}
+
+static struct asset_columns new_columns(struct arena *arena, size_t count)
+{
+    struct asset_columns columns;
+    const char ***texts[] = { &columns.hashes,    &columns.types,        &columns.source_urls, &columns.kinds,
+                              &columns.alts,      &columns.descriptions, &columns.headings,    &columns.page_titles,
+                              &columns.page_urls, &columns.colours,      &columns.words };
+    int64_t **numbers[] = { &columns.bytes, &columns.widths, &columns.heights, &columns.frames };
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        *texts[i] = arena_array(arena, count, sizeof(**texts[i]));
+    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
+        *numbers[i] = arena_array(arena, count, sizeof(**numbers[i]));
+    return columns;
+}
+
+static void fill_row(struct arena *arena, const struct asset_columns *columns, size_t row, const struct asset *asset)
+{
+    struct asset kept = *asset;
+    kept.alt = cut_text(arena, asset->alt);
+    kept.description = cut_text(arena, asset->description);
+    kept.heading = cut_text(arena, asset->heading);
+    kept.page_title = cut_text(arena, asset->page_title);
+    char *hash = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
+    hex_encode(asset->hash, SECRET_HASH_BYTES, hash);
+    columns->hashes[row] = hash;
+    columns->types[row] = asset_type_name(asset->type);
+    columns->bytes[row] = asset->bytes;
+    columns->widths[row] = asset->width;
+    columns->heights[row] = asset->height;
+    columns->frames[row] = asset->frames;
+    columns->source_urls[row] = asset->source_url;
+    columns->kinds[row] = asset->kind != NULL ? asset->kind : "brand";
+    columns->alts[row] = kept.alt;
+    columns->descriptions[row] = kept.description;
+    columns->headings[row] = kept.heading;
+    columns->page_titles[row] = kept.page_title;
+    columns->page_urls[row] = asset->page_url;
+    columns->colours[row] = asset->colours != NULL ? asset->colours : "";
+    columns->words[row] = asset_words(arena, &kept);
+}
+
 bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err)
 {
     if (count == 0)
         return true;
-    struct arena *arena = work->arena;
-    const char **hashes = arena_array(arena, count, sizeof(*hashes));
-    const char **types = arena_array(arena, count, sizeof(*types));
-    const char **source_urls = arena_array(arena, count, sizeof(*source_urls));
-    int64_t *bytes = arena_array(arena, count, sizeof(*bytes));
-    int64_t *widths = arena_array(arena, count, sizeof(*widths));
-    int64_t *heights = arena_array(arena, count, sizeof(*heights));
-    int64_t *frames = arena_array(arena, count, sizeof(*frames));
-    for (size_t i = 0; i < count; i++) {
-        char *hash = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
-        hex_encode(assets[i].hash, SECRET_HASH_BYTES, hash);
-        hashes[i] = hash;
-        types[i] = asset_type_name(assets[i].type);
-        bytes[i] = assets[i].bytes;
-        widths[i] = assets[i].width;
-        heights[i] = assets[i].height;
-        frames[i] = assets[i].frames;
-        source_urls[i] = assets[i].source_url;
-    }
+    struct asset_columns columns = new_columns(work->arena, count);
+    for (size_t i = 0; i < count; i++)
+        fill_row(work->arena, &columns, i, &assets[i]);
     struct assets_keep_params params = {
         .brand_id = work->brand_id,
-        .hashes = { hashes, count },
-        .types = { types, count },
-        .bytes = { bytes, count },
-        .widths = { widths, count },
-        .heights = { heights, count },
-        .frames = { frames, count },
-        .source_urls = { source_urls, count },
+        .hashes = { columns.hashes, count },
+        .types = { columns.types, count },
+        .bytes = { columns.bytes, count },
+        .widths = { columns.widths, count },
+        .heights = { columns.heights, count },
+        .frames = { columns.frames, count },
+        .source_urls = { columns.source_urls, count },
+        .kinds = { columns.kinds, count },
+        .alts = { columns.alts, count },
+        .descriptions = { columns.descriptions, count },
+        .headings = { columns.headings, count },
+        .page_titles = { columns.page_titles, count },
+        .page_urls = { columns.page_urls, count },
+        .colours = { columns.colours, count },
+        .words = { columns.words, count },
         .now = work->now_us,
     };
     return sql_assets_keep(work->conn, work->arena, &params, NULL, err);
@@ -63,13 +108,6 @@ char *asset_url(struct arena *arena, const char *public_url, const struct asset_
 /* Images rarely match a ratio exactly: 1366 by 768 counts as 16:9. */
 static const double ratio_tolerance = 0.02;
 
-/* The shape filter: a named shape, a range of ratios, or none. */
-struct shape {
-    const char *name; /* NULL: a ratio, or nothing */
-    struct opt_number min_ratio;
-    struct opt_number max_ratio;
-};
-
 static bool read_ratio(struct arena *arena, const char *text, double *ret_ratio)
 {
     const char *colon = strchr(text, ':');
@@ -82,10 +120,10 @@ static bool read_ratio(struct arena *arena, const char *text, double *ret_ratio)
     return true;
 }
 
-static bool read_shape(const struct work *work, const char *text, struct shape *ret_shape, struct error *err)
+bool asset_shape_read(const struct work *work, const char *text, struct asset_shape *ret_shape, struct error *err)
 {
     static const char *const names[] = { "landscape", "portrait", "square" };
-    *ret_shape = (struct shape){ .name = NULL };
+    *ret_shape = (struct asset_shape){ .name = NULL };
     if (text == NULL)
         return true;
     for (size_t i = 0; i < ARRAY_COUNT(names); i++)
@@ -102,7 +140,7 @@ static bool read_shape(const struct work *work, const char *text, struct shape *
     return true;
 }
 
-static bool find_asset_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
+static bool find_asset_page(const struct work *work, const struct asset_filter *filter, const struct asset_shape *shape,
                             const struct page_cursor *cursor_start, int64_t limit, struct asset_row **ret_rows,
                             struct db_page *ret_page, struct error *err)
 {
@@ -146,7 +184,18 @@ static const char *ratio_text(struct arena *arena, int64_t width, int64_t height
     return arena_printf(arena, "%lld:%lld", (long long)(width / divisor), (long long)(height / divisor));
 }
 
-static void write_asset(const struct work *work, const struct asset_row *row, struct json_writer *json)
+static void write_colours(struct text_list colours, struct json_writer *json)
+{
+    if (colours.count == 0)
+        return;
+    json_key(json, "colours");
+    json_array_begin(json);
+    for (size_t i = 0; i < colours.count; i++)
+        json_text(json, colours.items[i]);
+    json_array_end(json);
+}
+
+void asset_write(const struct work *work, const struct asset_row *row, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "assetId", ID_ASSET, row->id);
@@ -159,6 +208,10 @@ static void write_asset(const struct work *work, const struct asset_row *row, st
     json_member_int(json, "width", row->width);
     json_member_int(json, "height", row->height);
     json_member_text(json, "aspectRatio", ratio_text(work->arena, row->width, row->height));
+    json_member_text_if(json, "alt", row->alt);
+    json_member_text_if(json, "description", row->description);
+    json_member_text_if(json, "pageUrl", row->page_url);
+    write_colours(row->colours, json);
     json_member_time(json, "addedAt", row->created_at);
     json_object_end(json);
 }
@@ -173,16 +226,17 @@ bool asset_list(const struct work *work, const struct asset_filter *filter, int6
 {
     const char *binding = arena_printf(work->arena, "brand.images|%s|%s|%s|%s", filter->oldest_first ? "oldest" : "newest",
                                        or_all(filter->kind), or_all(filter->type), or_all(filter->aspect_ratio));
-    struct shape shape;
+    struct asset_shape shape;
     struct page_cursor cursor_start;
     struct asset_row *rows;
     struct db_page found;
-    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+    if (!asset_shape_read(work, filter->aspect_ratio, &shape, err) ||
+        !page_cursor_read(work, binding, cursor, &cursor_start, err) ||
         !find_asset_page(work, filter, &shape, &cursor_start, limit + 1, &rows, &found, err))
         return false;
     struct page page = page_begin(json, limit, found);
     while (page_next_row(&page))
-        write_asset(work, &rows[page.shown - 1], json);
+        asset_write(work, &rows[page.shown - 1], json);
     struct page_cursor last = { .id = page.shown > 0 ? rows[page.shown - 1].id : 0 };
     page_end(&page, work, binding, last);
     json_object_end(json);

@@ -7,6 +7,9 @@
 
 #include "engine/assets/asset_store.h"
 #include "engine/core/work.h"
+#include "sql/assets.h"
+
+enum { ASSET_TEXT_MAX_CHARS = 500 };
 
 /* The quota of one brand. With so many rows, the usage query still takes only milliseconds. */
 enum { ASSETS_MAX_COUNT = 100 * 1000 };
@@ -20,6 +23,15 @@ struct asset {
     int64_t height;
     int64_t frames;
     const char *source_url; /* NULL: it was embedded in a document */
+
+    /* What is known of it besides; NULL: nothing. Texts are cut to ASSET_TEXT_MAX_CHARS. */
+    const char *kind;        /* logo, brand, generated; NULL: brand */
+    const char *alt;         /* its alternative text */
+    const char *description; /* its caption, or the text beside it */
+    const char *heading;     /* above it */
+    const char *page_title;  /* of the page or the design that shows it */
+    const char *page_url;    /* of this page */
+    const char *colours;     /* "#rrggbb,#rrggbb", the largest area first */
 };
 
 /* The remaining quota of a brand. */
@@ -29,7 +41,8 @@ struct asset_quota {
 };
 MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, struct error *err) NONNULL(1, 2, 3);
 
-/* Records that the brand of the work uses these images. Recording an image again is not an error. */
+/* Records that the brand of the work uses these images. Recording an image again is not an error: it adds the texts of an image
+ * that has had none. */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
 /* Filter for the images of a brand; NULL: any. */
@@ -39,6 +52,18 @@ struct asset_filter {
     const char *aspect_ratio; /* landscape, portrait, square, or W:H */
     bool oldest_first;
 };
+
+/* An image as a member of a page. */
+void asset_write(const struct work *work, const struct asset_row *row, struct json_writer *json) NONNULL(1, 2, 3);
+
+/* The shape filter: a named shape, a range of ratios, or none. Errors: INVALID_REQUEST (aspectRatio). */
+struct asset_shape {
+    const char *name; /* NULL: a ratio, or nothing */
+    struct opt_number min_ratio;
+    struct opt_number max_ratio;
+};
+MUST_CHECK bool asset_shape_read(const struct work *work, const char *text, struct asset_shape *ret_shape, struct error *err)
+    NONNULL(1, 3, 4);
 
 /* Writes a page of the brand's images. They have a URL if the installation has a public URL. Errors: INVALID_REQUEST
  * (aspectRatio, cursor). */

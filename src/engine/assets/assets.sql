@@ -4,22 +4,35 @@
 -- columns: count bigint, bytes bigint
 select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :brand_id;
 
--- Records images of a brand. A recorded image stays unchanged.
+-- Records images of a brand. A recorded image stays unchanged, but gets the texts and the colours that it has not had.
 -- name: assets_keep :exec
--- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
-insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, created_at)
-select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, :now
-  from unnest(:hashes::text[], :types::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
-              :source_urls::text[]) as g(hash, type, bytes, width, height, frames, source_url)
- order by g.hash
-    on conflict (brand_id, hash) do nothing;
+-- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], kinds text[], alts text[], descriptions text[], headings text[], page_titles text[], page_urls text[], colours text[], words text[], now timestamptz
+insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, kind, alt, description, heading, page_title,
+                    page_url, colours, words, created_at)
+select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, g.kind, g.alt, g.description,
+       g.heading, g.page_title, g.page_url, string_to_array(g.colours, ','), g.words::tsvector, :now
+  from (select distinct on (hash) *
+          from unnest(:hashes::text[], :types::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
+                      :source_urls::text[], :kinds::text[], :alts::text[], :descriptions::text[], :headings::text[],
+                      :page_titles::text[], :page_urls::text[], :colours::text[], :words::text[])
+               with ordinality as g(hash, type, bytes, width, height, frames, source_url, kind, alt, description, heading, page_title,
+                                    page_url, colours, words, place)
+         order by hash, kind desc, place) g
+    on conflict (brand_id, hash) do update
+   set alt = coalesce(assets.alt, excluded.alt), description = coalesce(assets.description, excluded.description),
+       heading = coalesce(assets.heading, excluded.heading), page_title = coalesce(assets.page_title, excluded.page_title),
+       page_url = coalesce(assets.page_url, excluded.page_url),
+       colours = case when assets.colours = '{}' then excluded.colours else assets.colours end,
+       words = assets.words || excluded.words
+ where (assets.alt is null and excluded.alt is not null) or (assets.description is null and excluded.description is not null)
+    or (assets.colours = '{}' and excluded.colours <> '{}');
 
 -- The images of a brand before an id, newest first (keyset pagination).
 -- name: asset_page_newest :page
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, before_id bigint, limit bigint
 -- row: asset
--- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz
-select id, hash, type, kind, width, height, created_at
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, alt text null, description text null, page_url text null, colours text[], created_at timestamptz
+select id, hash, type, kind, width, height, alt, description, page_url, colours, created_at
   from assets
  where brand_id = :brand_id and id < :before_id
    and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
@@ -32,8 +45,8 @@ select id, hash, type, kind, width, height, created_at
 -- name: asset_page_oldest :page
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, after_id bigint, limit bigint
 -- row: asset
--- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz
-select id, hash, type, kind, width, height, created_at
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, alt text null, description text null, page_url text null, colours text[], created_at timestamptz
+select id, hash, type, kind, width, height, alt, description, page_url, colours, created_at
   from assets
  where brand_id = :brand_id and id > :after_id
    and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
@@ -41,3 +54,60 @@ select id, hash, type, kind, width, height, created_at
    and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
  order by id
  limit :limit;
+
+-- What a search needs to know before it ranks: the newest image, and the terms (as queries of words) that no image has.
+-- name: asset_search_begin :one
+-- params: brand_id bigint, terms text[]
+-- columns: newest bigint, missing text[]
+with terms as materialized (
+    select term, term::tsquery as query, place from unnest(:terms::text[]) with ordinality as t(term, place)
+)
+select coalesce((select max(id) from assets where brand_id = :brand_id), 0),
+       array(select t.term
+               from terms t
+              where not exists (select from assets where brand_id = :brand_id and words @@ t.query)
+              order by t.place);
+
+-- Words of a brand's images that have one of these parts, for words that no image has.
+-- name: asset_words_like :many
+-- params: brand_id bigint, patterns text[], limit bigint
+-- columns: word text
+select distinct w.word
+  from assets a, unnest(tsvector_to_array(a.words)) as w(word)
+ where a.brand_id = :brand_id and w.word like any(:patterns::text[])
+ order by w.word
+ limit :limit;
+
+-- The images of a brand that match one of the terms, the best first. A term counts by its place (ts_rank) and by its rarity. Images after
+-- until_id were added since the first page.
+-- name: asset_search :many
+-- params: brand_id bigint, terms text[], type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, until_id bigint, oldest_first boolean, skip bigint, limit bigint
+-- row: asset
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, alt text null, description text null, page_url text null, colours text[], created_at timestamptz
+with terms as materialized (
+    select place, term::tsquery as query from unnest(:terms::text[]) with ordinality as t(term, place)
+), hits as materialized (
+    select id, words
+      from assets
+     where brand_id = :brand_id and id <= :until_id
+       and words @@ (select string_agg(t.term, ' | ')::tsquery from unnest(:terms::text[]) as t(term))
+       and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
+       and (:shape::text is null or aspect_ratio = :shape)
+       and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
+), matches as materialized (
+    select h.id, t.place, ts_rank('{0.3, 0.5, 0.7, 1.0}', h.words, t.query)::float8 as rank
+      from terms t, hits h
+     where h.words @@ t.query
+), rarities as materialized (
+    select place, ln(1 + (select count(*) from hits) / (0.5 + count(*)))::float8 as rarity from matches group by place
+), ranked as (
+    select m.id, sum(m.rank * r.rarity) as score
+      from matches m join rarities r using (place)
+     group by m.id
+     order by score desc, case when :oldest_first then m.id else -m.id end
+    offset :skip
+     limit :limit
+)
+select a.id, a.hash, a.type, a.kind, a.width, a.height, a.alt, a.description, a.page_url, a.colours, a.created_at
+  from ranked r join assets a on a.brand_id = :brand_id and a.id = r.id
+ order by r.score desc, case when :oldest_first then a.id else -a.id end;

@@ -1,7 +1,7 @@
 #include "engine/templates/gallery.h"
 
-#include "base/text.h"
 #include "engine/core/page.h"
+#include "engine/templates/template_search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,146 +22,69 @@ static bool matches_text(const char *wanted, const char *actual)
     return wanted == NULL || (actual != NULL && strcasecmp(wanted, actual) == 0);
 }
 
+static bool matches_brand(const struct gallery_template *template, const struct gallery_filter *filter)
+{
+    if (!filter->brand_is_part)
+        return matches_text(filter->brand, template->brand);
+    return filter->brand == NULL || (template->brand != NULL && strcasestr(template->brand, filter->brand) != NULL);
+}
+
+static bool matches_query(const struct gallery_template *template, const struct gallery_filter *filter)
+{
+    return filter->query == NULL || filter->is_ranked || strcmp(template->id, filter->query) == 0 ||
+           strcasestr(template->title, filter->query) != NULL;
+}
+
 static bool matches_filter(const struct gallery_template *template, const struct gallery_filter *filter)
 {
-    bool matches_query =
-        filter->query == NULL || strcmp(template->id, filter->query) == 0 || strcasestr(template->title, filter->query) != NULL;
-    return matches_query && matches_text(filter->category, template->category) && matches_text(filter->brand, template->brand);
+    return matches_query(template, filter) && matches_text(filter->category, template->category) && matches_brand(template, filter);
+}
+
+/* The candidates of a filter: the best matches of its query first, or the gallery in its order. An exact id finds one template. */
+static size_t find_candidates(const struct work *work, const struct gallery_filter *filter,
+                              const struct gallery_template **ret_templates)
+{
+    bool has_query = filter->is_ranked && filter->query != NULL;
+    ret_templates[0] = has_query ? gallery_find_template(filter->query) : NULL;
+    if (ret_templates[0] != NULL)
+        return 1;
+    if (has_query)
+        return template_rank(work->arena, filter->query, true, ret_templates);
+    for (size_t i = 0; i < gallery_template_count; i++)
+        ret_templates[i] = &gallery_templates[i];
+    return gallery_template_count;
+}
+
+static size_t find_templates(const struct work *work, const struct gallery_filter *filter,
+                             const struct gallery_template **ret_templates)
+{
+    size_t found = find_candidates(work, filter, ret_templates);
+    size_t count = 0;
+    for (size_t i = 0; i < found; i++)
+        if (matches_filter(ret_templates[i], filter) && (!filter->is_ranked || count < GALLERY_RANKED_MAX))
+            ret_templates[count++] = ret_templates[i];
+    return count;
 }
 
 /* The cursor of a page fits the same filters of the same operation only. */
-static const char *page_binding(const struct work *work, const char *operation, const struct gallery_filter *filter)
+static const char *page_binding(const struct work *work, const struct gallery_filter *filter)
 {
-    return arena_printf(work->arena, "%s|%s|%s|%s", operation, filter->category != NULL ? filter->category : "",
-                        filter->brand != NULL ? filter->brand : "", filter->query != NULL ? filter->query : "");
+    return arena_printf(work->arena, "templates|%d|%d|%s|%s|%s", filter->is_ranked, filter->brand_is_part,
+                        filter->category != NULL ? filter->category : "", filter->brand != NULL ? filter->brand : "",
+                        filter->query != NULL ? filter->query : "");
 }
 
-bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, int64_t limit, const char *cursor,
-                            struct json_writer *json, struct error *err)
+bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, unsigned parts, int64_t limit,
+                            const char *cursor, struct json_writer *json, struct error *err)
 {
-    const char *binding = page_binding(work, "templates.list", filter);
+    const char *binding = page_binding(work, filter);
     size_t offset;
     if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
-
-    const struct gallery_template **matching = arena_array(work->arena, gallery_template_count, sizeof(*matching));
-    size_t count = 0;
-    for (size_t i = 0; i < gallery_template_count; i++)
-        if (matches_filter(&gallery_templates[i], filter))
-            matching[count++] = &gallery_templates[i];
-    struct page page = page_offset_begin(json, limit, offset, count);
+    const struct gallery_template **found = arena_array(work->arena, gallery_template_count + 1, sizeof(*found));
+    struct page page = page_offset_begin(json, limit, offset, find_templates(work, filter, found));
     while (page_next_row(&page))
-        gallery_write_template(work, matching[offset + page.shown - 1], GALLERY_HTML, json);
-    page_offset_end(&page, work, binding, offset);
-    return true;
-}
-
-/* ---- Search by words ---- */
-
-/* The query has at most 200 characters. A template is compared with each word once. */
-enum { QUERY_MAX_WORDS = 100 };
-
-/* The weight of a word by the place where it is found: the title counts more than all other places of the same number of words. */
-enum { WEIGHT_TEXT = 1, WEIGHT_SUBJECT = 10, WEIGHT_KIND = 20, WEIGHT_TITLE = 100 };
-
-struct search_hit {
-    const struct gallery_template *template;
-    size_t words;
-    size_t weight;
-};
-
-static size_t split_words(struct arena *arena, const char *query, const char *ret_words[QUERY_MAX_WORDS])
-{
-    static const char separators[] = " \t\r\n,;.:!?\"'()/";
-    size_t count = 0;
-    for (const char *at = query + strspn(query, separators); *at != '\0' && count < QUERY_MAX_WORDS;) {
-        size_t size = strcspn(at, separators);
-        ret_words[count++] = arena_printf(arena, "%.*s", (int)size, at);
-        at += size;
-        at += strspn(at, separators);
-    }
-    return count;
-}
-
-static bool contains(const char *text, const char *word)
-{
-    return text != NULL && strcasestr(text, word) != NULL;
-}
-
-static size_t weight_of_word(const struct gallery_template *template, const char *word)
-{
-    if (contains(template->title, word))
-        return WEIGHT_TITLE;
-    if (contains(template->category, word) || contains(template->brand, word))
-        return WEIGHT_KIND;
-    if (contains(template->subject_line, word) || contains(template->preview_text, word))
-        return WEIGHT_SUBJECT;
-    return contains(template->text, word) ? WEIGHT_TEXT : 0;
-}
-
-static struct search_hit rate_template(const struct gallery_template *template, const char *const *words, size_t count)
-{
-    struct search_hit hit = { .template = template };
-    for (size_t i = 0; i < count; i++) {
-        size_t weight = weight_of_word(template, words[i]);
-        hit.words += weight > 0;
-        hit.weight += weight;
-    }
-    return hit;
-}
-
-/* The best first; equal ones in the order of the gallery. */
-static int compare_hits(const void *left, const void *right)
-{
-    const struct search_hit *one = left;
-    const struct search_hit *other = right;
-    if (one->weight != other->weight)
-        return one->weight > other->weight ? -1 : 1;
-    return one->template <other->template ? -1 : one->template > other->template;
-}
-
-static bool may_match(const struct gallery_template *template, const struct gallery_filter *filter)
-{
-    return matches_text(filter->category, template->category) &&
-           (filter->brand == NULL || contains(template->brand, filter->brand));
-}
-
-/* The templates that contain the most words of the query; without a query, all that the filter leaves. */
-static size_t find_hits(const struct work *work, const struct gallery_filter *filter, struct search_hit *ret_hits)
-{
-    const char *words[QUERY_MAX_WORDS];
-    size_t word_count = filter->query != NULL ? split_words(work->arena, filter->query, words) : 0;
-    size_t most = filter->query != NULL ? 1 : 0;
-    size_t count = 0;
-    for (size_t i = 0; i < gallery_template_count; i++) {
-        const struct gallery_template *template = &gallery_templates[i];
-        if (!may_match(template, filter))
-            continue;
-        struct search_hit hit = rate_template(template, words, word_count);
-        if (filter->query != NULL && strcmp(template->id, filter->query) == 0)
-            hit.words = QUERY_MAX_WORDS + 1;
-        if (hit.words > most)
-            count = 0;
-        if (hit.words >= most)
-            ret_hits[count++] = hit;
-        most = hit.words > most ? hit.words : most;
-    }
-    return count;
-}
-
-bool gallery_search_templates(const struct work *work, const struct gallery_filter *filter, int64_t limit, const char *cursor,
-                              struct json_writer *json, struct error *err)
-{
-    const char *binding = page_binding(work, "templates.search", filter);
-    size_t offset;
-    if (!page_offset_read(work, binding, cursor, &offset, err))
-        return false;
-    struct search_hit *hits = arena_array(work->arena, gallery_template_count, sizeof(*hits));
-    size_t count = find_hits(work, filter, hits);
-    qsort(hits, count, sizeof(*hits), compare_hits);
-    struct page page = page_offset_begin(json, limit, offset, count);
-    while (page_next_row(&page))
-        gallery_write_template(work, hits[offset + page.shown - 1].template, GALLERY_SUBJECT, json);
+        gallery_write_template(work, found[offset + page.shown - 1], parts, json);
     page_offset_end(&page, work, binding, offset);
     return true;
 }

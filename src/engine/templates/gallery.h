@@ -63,22 +63,20 @@ extern const size_t gallery_flow_count;
 /* NULL when no template has this id. */
 const struct gallery_template *gallery_find_template(const char *id) NONNULL(1) PURE;
 
+enum { GALLERY_RANKED_MAX = 200 }; /* */
+
 struct gallery_filter {
-    const char *query;    /* NULL: all */
+    const char *query;    /* a part of the title or an exact id; NULL: all */
     const char *category; /* NULL: all */
-    const char *brand;    /* NULL: all */
+    const char *brand;    /* the exact name; NULL: all */
+    bool is_ranked;       /* `query` is ranked by words and concepts, at most GALLERY_RANKED_MAX (template_search.h) */
+    bool brand_is_part;   /* `brand` is a part of the name */
 };
 
-/* Writes a page of templates with their HTML, in the order of the gallery. The query is a part of the title or the exact id, the
- * brand an exact name (R-190). Errors: INVALID_REQUEST (cursor). */
-MUST_CHECK bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, int64_t limit,
-                                       const char *cursor, struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
-
-/* Writes a page of templates with their subject, the best match first. The words of the query are searched in title, category,
- * brand, subject, preview and text; the templates with the most of them match. The brand is a part of the name.
+/* Writes a page of templates with these parts, the best match first where they are ranked, else in the order of the gallery.
  * Errors: INVALID_REQUEST (cursor). */
-MUST_CHECK bool gallery_search_templates(const struct work *work, const struct gallery_filter *filter, int64_t limit,
-                                         const char *cursor, struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
+MUST_CHECK bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, unsigned parts, int64_t limit,
+                                       const char *cursor, struct json_writer *json, struct error *err) NONNULL(1, 2, 6, 7);
 
 enum gallery_part { GALLERY_SUBJECT = 1, GALLERY_HTML = 2, GALLERY_TEXT = 4 };
 

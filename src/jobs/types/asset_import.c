@@ -31,6 +31,7 @@ enum image_outcome { IMAGE_UNSEEN, IMAGE_REHOSTED, IMAGE_RETAINED, IMAGE_STRIPPE
 
 struct image {
     const char *url;      /* as the document has it */
+    const json_t *texts;  /* what the document says about it (imageTexts of the renderer) */
     const char *embedded; /* base64 of an image in the document itself; NULL: the image has an address */
     enum image_outcome outcome;
     const char *new_url; /* the address of the copy; NULL: none, or the image was stripped or dropped */
@@ -41,6 +42,7 @@ struct asset_import {
     struct job *job;
     struct arena *arena;
     const char *public_url; /* NULL: none */
+    const char *title;      /* of the document; NULL: none */
     struct image *images;
     size_t count;
     struct image_checker *checker;
@@ -115,6 +117,7 @@ static bool list_images(struct asset_import *work, const json_t *prepared, struc
     for (size_t i = 0; i < work->count; i++) {
         struct image *image = &work->images[i];
         image->url = json_string_value(json_array_get(urls, i));
+        image->texts = json_object_get(json_object_get(prepared, "imageTexts"), image->url);
         image->embedded = json_get_text(embedded, image->url);
         judge_address(work, image);
         if (image->outcome == IMAGE_UNSEEN && image->embedded == NULL && ++looked_at > ASSET_IMPORT_MAX_IMAGES)
@@ -154,6 +157,10 @@ static void store_image(struct asset_import *work, struct image *image, const vo
         .height = facts->height,
         .frames = facts->frames,
         .source_url = image->embedded == NULL ? image->url : NULL,
+        .alt = json_get_text(image->texts, "alt"),
+        .description = json_get_text(image->texts, "beside"),
+        .heading = json_get_text(image->texts, "heading"),
+        .page_title = work->title,
     };
     if (work->room.count < 1 || work->room.bytes < asset.bytes) {
         set_image_outcome(image, IMAGE_RETAINED, "the brand hosts as many images as it may");
@@ -387,7 +394,7 @@ static struct asset_report make_report(const struct asset_import *work, const ch
 bool import_assets(struct job *job, const char *public_url, const json_t *prepared, struct imported_assets *ret_imported_assets,
                    struct error *err)
 {
-    struct asset_import work = { .job = job, .arena = job->work.arena };
+    struct asset_import work = { .job = job, .arena = job->work.arena, .title = json_get_text(prepared, "title") };
     /* The address of the process that took the call counts; this process may have none. */
     work.public_url = public_url != NULL ? public_url : job->work.engine->public_url;
     const char *size_warning;

@@ -176,6 +176,24 @@ describe('with a public address', LIMIT, () => {
     assert.deepEqual([...new Set(shown.body.data.map(({ type }) => type))], ['gif']);
   });
 
+  test('R-187, R-188: a copy is found by what the design says about it', async () => {
+    const embedded = (width, shade) => `data:image/png;base64,${png(width, 5, shade).toString('base64')}`;
+    await importHtml(rest, `<title>Spring catalogue</title><h1>Café chairs</h1><img src="${embedded(17, 91)}" alt="A folding chair">
+      <p>The <b>walnut</b> one, for terraces</p><img src="${embedded(18, 92)}" alt="Zebra crossing">`);
+    const altsOf = async (q, more = '') => {
+      const { status, headers, body } = await rest.get(`/v1/brand/images?q=${encodeURIComponent(q)}${more}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(headers?.['x-credit-cost'] ?? headers?.get?.('x-credit-cost') ?? null, null, 'R-154: it is charged by use');
+      return body.data.map(({ alt }) => alt);
+    };
+    assert.deepEqual(await altsOf('zebras'), ['Zebra crossing']);
+    assert.deepEqual(await altsOf('a picture of a zebra', '&type=gif'), []);
+    assert.deepEqual(await altsOf('zebbra'), ['Zebra crossing'], 'a wrong spelling');
+    assert.deepEqual(await altsOf('walnut'), ['A folding chair'], 'the text after it');
+    assert.deepEqual(new Set(await altsOf('cafe')), new Set(['A folding chair', 'Zebra crossing']), 'the heading above it');
+    assert.deepEqual(new Set(await altsOf('catalogue')), new Set(['A folding chair', 'Zebra crossing']), 'the title of the design');
+  });
+
   test('embedded images are hosted too', async () => {
     const data = png(11, 3, 77).toString('base64');
     const { report, html } = await importHtml(rest, `<p>Text</p><img src="data:image/png;base64,${data}">

@@ -97,7 +97,7 @@ static const json_t *search(const struct gallery_filter *filter, int64_t limit, 
     struct error err = { .code = ERR_NONE };
     struct buf *out;
     struct json_writer *json = writer(&out);
-    assert_ok(gallery_list_templates(&work, filter, limit, cursor, json, &err), &err);
+    assert_ok(gallery_list_templates(&work, filter, GALLERY_HTML, limit, cursor, json, &err), &err);
     return read_back(out);
 }
 
@@ -143,13 +143,15 @@ static const json_t *search_words(const struct gallery_filter *filter, int64_t l
     struct error err = { .code = ERR_NONE };
     struct buf *out;
     struct json_writer *json = writer(&out);
-    assert_ok(gallery_search_templates(&work, filter, limit, cursor, json, &err), &err);
+    assert_ok(gallery_list_templates(&work, filter, GALLERY_SUBJECT, limit, cursor, json, &err), &err);
     return read_back(out);
 }
 
 static const char *found_by_words(const char *query, const char *category, const char *brand)
 {
-    struct gallery_filter filter = { .query = query, .category = category, .brand = brand };
+    struct gallery_filter filter = {
+        .query = query, .category = category, .brand = brand, .is_ranked = true, .brand_is_part = true
+    };
     return names(search_words(&filter, 100, NULL), "emailId");
 }
 
@@ -157,16 +159,15 @@ static void test_search_by_words(void **state)
 {
     (void)state;
     assert_string_equal(found_by_words(NULL, NULL, NULL), "tpl_a tpl_b tpl_welcome tpl_d ");
-    assert_string_equal(found_by_words("welcome, warm!", NULL, NULL), "tpl_a "); /* any order */
-    assert_string_equal(found_by_words("newsletter", NULL, NULL), "tpl_welcome ");
+    assert_string_equal(found_by_words("newsletters", NULL, NULL), "tpl_welcome "); /* by its category */
     assert_string_equal(found_by_words("HARBOUR", NULL, NULL), "tpl_welcome ");
     assert_string_equal(found_by_words("soon", NULL, NULL), "tpl_a ");
-    /* A title counts more than a text; equal ones keep the order of the gallery. */
-    assert_string_equal(found_by_words("d", NULL, NULL), "tpl_b tpl_d ");
-    assert_string_equal(found_by_words("l", NULL, NULL), "tpl_a tpl_b tpl_welcome tpl_d ");
-    assert_string_equal(found_by_words("hill last", NULL, NULL), "tpl_d ");
-    /* The templates with the most words of the query match. */
-    assert_string_equal(found_by_words("cold welcome with snow", NULL, NULL), "tpl_b ");
+    assert_string_equal(found_by_words("welcome, warm!", NULL, NULL), "tpl_a tpl_b "); /* the one with both words first */
+    assert_string_equal(found_by_words("cold welcome with snow", NULL, NULL), "tpl_b tpl_a ");
+    /* The rarer word counts more; equal ones keep the order of the gallery. */
+    assert_string_equal(found_by_words("fernhill last", NULL, NULL), "tpl_d tpl_a ");
+    assert_string_equal(found_by_words("onboarding", NULL, NULL), "tpl_a tpl_b "); /* a concept */
+    assert_string_equal(found_by_words("harbuor", NULL, NULL), "tpl_welcome ");    /* a wrong spelling */
     assert_string_equal(found_by_words("snow", NULL, NULL), "");
     assert_string_equal(found_by_words(" ?", NULL, NULL), "");
     assert_string_equal(found_by_words("tpl_welcome", NULL, NULL), "tpl_welcome ");
@@ -176,15 +177,15 @@ static void test_search_by_words(void **state)
 static void test_pages_of_a_search_by_words(void **state)
 {
     (void)state;
-    struct gallery_filter filter = { .query = "welcome" };
+    struct gallery_filter filter = { .query = "welcome", .is_ranked = true };
     const json_t *first = search_words(&filter, 1, NULL);
     assert_string_equal(names(first, "emailId"), "tpl_a ");
     assert_string_equal(names(search_words(&filter, 1, cursor_of(first)), "emailId"), "tpl_b ");
-    struct gallery_filter other = { .query = "cold" };
+    struct gallery_filter other = { .query = "cold", .is_ranked = true };
     struct error err = { .code = ERR_NONE };
     struct buf *out;
     struct json_writer *json = writer(&out);
-    assert_false(gallery_search_templates(&work, &other, 1, cursor_of(first), json, &err));
+    assert_false(gallery_list_templates(&work, &other, GALLERY_SUBJECT, 1, cursor_of(first), json, &err));
     assert_string_equal(err.param, "cursor");
 }
 
@@ -204,7 +205,7 @@ static void test_pages_of_a_search(void **state) /* R-012, R-175 */
     struct error err = { .code = ERR_NONE };
     struct buf *out;
     struct json_writer *json = writer(&out);
-    assert_false(gallery_list_templates(&work, &all, 1, cursor_of(first), json, &err));
+    assert_false(gallery_list_templates(&work, &all, GALLERY_HTML, 1, cursor_of(first), json, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "cursor");
 }

@@ -108,6 +108,21 @@ describe('the report', () => {
     assert.deepEqual(report.warnings, []);
   });
 
+  test('what is known of an image: its alternative text, the heading above it, the first text after it', () => {
+    const { imageTexts } = prepare('<h1>Spring <b>sale</b></h1><table><tr><td><img src="https://e.example/a.png" alt=" Red  shoe "></td></tr><tr><td>'
+      + '<p>The <i>walker</i>, £60 {{ firstName }}</p><p>Order today</p></td></tr></table><h2>Hats</h2><img src="https://e.example/b.png">'
+      + '<img src="https://e.example/b.png" alt="again"><div style="display:none">hidden</div>');
+    assert.deepEqual(imageTexts, {
+      'https://e.example/a.png': { alt: 'Red shoe', heading: 'Spring sale', beside: 'The walker, £60' },
+      'https://e.example/b.png': { alt: '', heading: 'Hats', beside: '' },
+    });
+    const bare = prepare(`<p>x</p><img src="https://e.example/c.png"><p>${'word '.repeat(500)}</p>`).imageTexts;
+    assert.equal(bare['https://e.example/c.png'].beside.length, 200);
+    assert.deepEqual(prepare('<img src="https://e.example/d.png">').imageTexts, {});
+    const long = prepare(`<h1>${'🦊'.repeat(100000)}</h1>${'<img src="https://e.example/e.png"><img src="https://e.example/f.png">'.repeat(100)}`).imageTexts;
+    assert.equal([...long['https://e.example/f.png'].heading].length, 200);
+  });
+
   test('data images that are no pictures of pixels are removed with a warning', () => {
     const { html, images, report } = prepare('<p>x</p><img src="data:image/svg+xml;base64,AAAA" alt="A">');
     assert.doesNotMatch(html, /data:|<img/);

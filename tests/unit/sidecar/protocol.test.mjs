@@ -62,7 +62,7 @@ describe('requests', () => {
     const side = new Side().send(prepare(1, "<title>T</title><p>Hi {{ n }}</p><a href='a'>x</a>", { baseUrl: 'https://e.example/' }));
     const { id, ok, result } = await side.reply();
     assert.deepEqual([id, ok], [1, true]);
-    assert.deepEqual(Object.keys(result), ['html', 'text', 'title', 'previewText', 'links', 'images', 'assets', 'slots', 'tags', 'report']);
+    assert.deepEqual(Object.keys(result), ['html', 'text', 'title', 'previewText', 'links', 'images', 'imageTexts', 'assets', 'slots', 'tags', 'report']);
     assert.deepEqual(result.links, [{ index: 0, href: 'https://e.example/a', text: 'x' }]);
     assert.equal(await side.end(), 0);
     assert.equal(side.errors, '');

@@ -14,6 +14,7 @@ import { filterAttributes, filterDocument } from './filter.mjs';
 import { inlineStyles } from './inline.mjs';
 import { CLIP_WARNING_BYTES, LIMITS } from '../limits.mjs';
 import { listImages } from './asset_addresses.mjs';
+import { imageTexts } from './image_texts.mjs';
 import { Report } from './report.mjs';
 import { sanitize } from './sanitize.mjs';
 import { heaviestParts, linksAndImages, showsSomething, titleOf } from './extract.mjs';
@@ -102,11 +103,12 @@ function describe(document, doctype, { fragments, report, embedded }) {
   const title = titleOf(html, fragments);
   const preview = previewText(body, fragments);
   const { links, images } = linksAndImages(html, fragments);
+  const texts = imageTexts(body);
   const text = plainText(document, fragments); // modifies the tree, so it comes last
   const { outputs, tags } = fragments.usedExpressions();
   const assets = assetsOf(final, embedded);
   return {
-    html: final, text, title, previewText: preview, links, images, assets, slots: outputs, tags, report: report.toResult(htmlBytes),
+    html: final, text, title, previewText: preview, links, images, imageTexts: texts, assets, slots: outputs, tags, report: report.toResult(htmlBytes),
   };
 }
 
