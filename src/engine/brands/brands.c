@@ -104,6 +104,15 @@ bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret
     return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
 }
 
+bool brand_require_ready(const struct work *work, struct error *err)
+{
+    struct brand_row *brand;
+    if (!brand_get(work, work->brand_id, &brand, err))
+        return false;
+    return strcmp(brand->status, "completed") == 0 ||
+           fail(err, ERR_BRAND_NOT_READY, NULL, "The website of this brand is not read yet, or could not be read.");
+}
+
 /* ---- Changing ---- */
 
 static struct opt_text text_without_empty(struct opt_text text)

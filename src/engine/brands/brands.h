@@ -45,6 +45,9 @@ MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields 
 MUST_CHECK bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
     NONNULL(1, 3, 4);
 
+/* Refuses work that needs the brand of the work before its website is read. Errors: BRAND_NOT_READY, BRAND_NOT_FOUND. */
+MUST_CHECK bool brand_require_ready(const struct work *work, struct error *err) NONNULL(1, 2);
+
 /* Changes the brand of the work. Errors: INVALID_REQUEST (with the params of PATCH /v1/brand), BRAND_NOT_FOUND. */
 MUST_CHECK bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand,
                              struct error *err) NONNULL(1, 2, 3, 4);
