@@ -49,7 +49,6 @@ create table brand_extractions (
 );
 
 -- What is known of a picture besides its size. The words are searched.
-alter table assets add column kind text not null default 'brand' check (kind in ('logo', 'brand', 'generated'));
 alter table assets add column alt text;
 alter table assets add column description text;
 alter table assets add column page_url text;
