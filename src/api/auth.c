@@ -205,7 +205,8 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
     if (!row->reachable)
         return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This user has no access to the brand.");
     *ret_state = state_of_brand(row->status);
-    ttl_cache_put(auth->brands, hash, ret_state, generation);
+    if (*ret_state == BRAND_IS_READY) /* a caller who has read that a brand is ready can use it at once */
+        ttl_cache_put(auth->brands, hash, ret_state, generation);
     return true;
 }
 

@@ -344,6 +344,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "maxBodyBytes=i",
         "confirmation=s",
         "unaudited=b",
+        "unready=b",
         "waits=b",
         "also=o",
         "replay=o",

@@ -39,6 +39,7 @@ create table brand_extractions (
     include_paths      text[] not null default '{}',
     exclude_paths      text[] not null default '{}',
     exclude_subdomains boolean not null default false,
+    given              text[] not null default '{}', -- of name, timeZone and locale: what the caller has given
     phase              text not null,
     progress           integer not null default 0 check (progress between 0 and 100),
     pages              integer not null default 0,
@@ -47,6 +48,11 @@ create table brand_extractions (
     ended_at           timestamptz,
     primary key (brand_id)
 );
+
+-- website: the address that was read. social: objects with network and href. logo: the name of a hosted image.
+alter table brands add column website text;
+alter table brands add column social jsonb not null default '[]';
+alter table brands add column logo text;
 
 -- What is known of a picture besides its size. The words are searched.
 alter table assets add column alt text;

@@ -24,6 +24,11 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
     const char **hashes = arena_array(arena, count, sizeof(*hashes));
     const char **types = arena_array(arena, count, sizeof(*types));
     const char **source_urls = arena_array(arena, count, sizeof(*source_urls));
+    const char **kinds = arena_array(arena, count, sizeof(*kinds));
+    const char **alts = arena_array(arena, count, sizeof(*alts));
+    const char **descriptions = arena_array(arena, count, sizeof(*descriptions));
+    const char **page_urls = arena_array(arena, count, sizeof(*page_urls));
+    const char **colours = arena_array(arena, count, sizeof(*colours));
     int64_t *bytes = arena_array(arena, count, sizeof(*bytes));
     int64_t *widths = arena_array(arena, count, sizeof(*widths));
     int64_t *heights = arena_array(arena, count, sizeof(*heights));
@@ -38,6 +43,11 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         heights[i] = assets[i].height;
         frames[i] = assets[i].frames;
         source_urls[i] = assets[i].source_url;
+        kinds[i] = assets[i].kind != NULL ? assets[i].kind : "brand";
+        alts[i] = assets[i].alt;
+        descriptions[i] = assets[i].description;
+        page_urls[i] = assets[i].page_url;
+        colours[i] = assets[i].colours != NULL ? assets[i].colours : "";
     }
     struct assets_keep_params params = {
         .brand_id = work->brand_id,
@@ -48,6 +58,11 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         .heights = { heights, count },
         .frames = { frames, count },
         .source_urls = { source_urls, count },
+        .kinds = { kinds, count },
+        .alts = { alts, count },
+        .descriptions = { descriptions, count },
+        .page_urls = { page_urls, count },
+        .colours = { colours, count },
         .now = work->now_us,
     };
     return sql_assets_keep(work->conn, work->arena, &params, NULL, err);

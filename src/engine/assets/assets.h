@@ -20,6 +20,13 @@ struct asset {
     int64_t height;
     int64_t frames;
     const char *source_url; /* NULL: it was embedded in a document */
+
+    /* Of a picture of a website; NULL: not known. */
+    const char *kind; /* logo, brand, generated; NULL: brand */
+    const char *alt;
+    const char *description;
+    const char *page_url;
+    const char *colours; /* "#rrggbb,#rrggbb": the most frequent first */
 };
 
 /* The remaining quota of a brand. */

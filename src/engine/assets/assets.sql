@@ -4,15 +4,20 @@
 -- columns: count bigint, bytes bigint
 select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :brand_id;
 
--- Records images of a brand. A recorded image stays unchanged.
+-- Records images of a brand. A recorded image stays, and gets the words that it does not have yet.
 -- name: assets_keep :exec
--- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
-insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, created_at)
-select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, :now
+-- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], kinds text[], alts text[], descriptions text[], page_urls text[], colours text[], now timestamptz
+insert into assets as a (brand_id, hash, type, bytes, width, height, frames, source_url, created_at, kind, alt, description, page_url, colours)
+select distinct on (g.hash) :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, :now, g.kind, g.alt, g.description, g.page_url,
+       string_to_array(g.colours, ',')
   from unnest(:hashes::text[], :types::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
-              :source_urls::text[]) as g(hash, type, bytes, width, height, frames, source_url)
- order by g.hash
-    on conflict (brand_id, hash) do nothing;
+              :source_urls::text[], :kinds::text[], :alts::text[], :descriptions::text[], :page_urls::text[], :colours::text[])
+       as g(hash, type, bytes, width, height, frames, source_url, kind, alt, description, page_url, colours)
+ order by g.hash, g.kind desc
+    on conflict (brand_id, hash) do update
+       set alt = coalesce(a.alt, excluded.alt), description = coalesce(a.description, excluded.description),
+           page_url = coalesce(a.page_url, excluded.page_url), colours = case when a.colours = '{}' then excluded.colours else a.colours end
+     where excluded.description is not null or excluded.alt is not null;
 
 -- The images of a brand before an id, newest first (keyset pagination).
 -- name: asset_page_newest :page

@@ -1,6 +1,7 @@
 /*
  * Brands: every send, contact and design belongs to one. A brand created from
- * given fields is ready at once. Creating one from a website is not implemented.
+ * given fields is ready at once; one with the address of a website when a job
+ * has read it (extraction.h).
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 struct brand_fields {
     const char *name;   /* NULL: the domain */
     const char *domain; /* domain of its website; NULL: the host of `url` */
-    const char *url;
+    const char *url;    /* of the website that is read, from extraction_read_url; NULL: the brand is ready at once */
     const char *description;
     const char *tagline;
     const char *contact_email;

@@ -1,4 +1,4 @@
-// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document, and answers
+// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document or to read a website, and answers
 // { result }, { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
 // crash the main thread, which handles the protocol.
 
@@ -25,7 +25,18 @@ async function drawDocument({ content }) {
   return draw(document, look, brand);
 }
 
-const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml };
+/** So is the reading of websites. */
+async function readPage({ content }) {
+  const { readPage: read } = await import('./site/read_page.mjs');
+  return read(JSON.parse(content));
+}
+
+async function summariseSite({ content }) {
+  const { summarise } = await import('./site/summary.mjs');
+  return summarise(JSON.parse(content));
+}
+
+const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage, summariseSite };
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {

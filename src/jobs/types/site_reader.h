@@ -1,0 +1,48 @@
+/*
+ * Reader of websites: fetches the pages of a website through the guarded client,
+ * as robots.txt allows, and has the renderer read them. What the browser needs to
+ * show a page is fetched here too; the browser itself has no network.
+ *
+ * A page that cannot be fetched or read is left out. Everything belongs to the
+ * arena of the job. One job, one thread.
+ */
+#pragma once
+
+#include "engine/brands/extraction.h"
+#include "jobs/jobs.h"
+#include "net/fetch.h"
+
+#include <jansson.h>
+
+enum { SITE_MAX_PAGES = 12, SITE_REASON_BYTES = 200 };
+
+struct site_robots;
+
+struct site_page {
+    const char *url; /* after redirects */
+    const char *content_type;
+    const char *bytes;  /* base64 */
+    const json_t *read; /* of the renderer; NULL: the page is not used */
+};
+
+struct site {
+    struct job *job;
+    struct arena *arena;
+    struct renderer *renderer;
+    const struct extraction_claim_row *request;
+    int64_t until_us; /* monotonic */
+    struct site_robots *robots;
+    const char *host; /* of the start page, with its port */
+    struct site_page pages[SITE_MAX_PAGES];
+    size_t page_count;
+    json_t *styles;                 /* measured looks of pages */
+    char reason[SITE_REASON_BYTES]; /* why the website cannot be read, as a sentence; "": it can */
+};
+
+/* Reads the pages of a website. The reason is set when the start page cannot be read. Errors: SERVICE_UNAVAILABLE (the renderer).
+ */
+MUST_CHECK bool site_read(struct site *site, struct error *err) NONNULL(1, 2);
+
+/* Fetches addresses through the guarded client within the time that is left. `max_bytes` bounds each, `max_total_bytes` all. */
+void site_fetch(const struct site *site, const char *const *urls, size_t count, size_t max_bytes, size_t max_total_bytes,
+                void (*arrived)(void *context, size_t index, const struct fetch_answer *answer), void *context) NONNULL(1);

@@ -1,0 +1,13 @@
+/* Shows a page in the browser of the renderer, with the files that it needs. Private to the reader of websites. */
+#pragma once
+
+#include "jobs/types/site_reader.h"
+
+struct site_shown {
+    const json_t *style; /* the measured look; NULL: the page could not be shown */
+    const char *html;    /* the page after its scripts have run; NULL: it was shown without scripts */
+};
+
+/* Shows a page up to four times: each time it is given the files that it missed before. Errors: SERVICE_UNAVAILABLE. */
+MUST_CHECK bool site_show(struct site *site, const struct site_page *page, bool scripts, struct site_shown *ret_shown,
+                          struct error *err) NONNULL(1, 2, 4, 5);
