@@ -114,7 +114,8 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         .scopes = (uint32_t)row->scopes,
         .rate_multiplier = row->rate_multiplier,
     };
-    ttl_cache_put(auth->principals, hash, ret_who, generation);
+    if (ret_who->bound_brand_state != BRAND_IS_UNFINISHED) /* see organization_brand */
+        ttl_cache_put(auth->principals, hash, ret_who, generation);
     return true;
 }
 

@@ -258,6 +258,7 @@ bool site_read(struct site *site, struct error *err)
 {
     site->styles = json_in_arena(site->arena, json_array());
     site->robots = site_robots_new(site->arena);
+    site->files = site_files_new(site->arena);
     if (!read_start(site, err))
         return false;
     return site->reason[0] != '\0' || read_others(site, err);

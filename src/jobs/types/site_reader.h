@@ -17,6 +17,7 @@
 enum { SITE_MAX_PAGES = 12, SITE_REASON_BYTES = 200 };
 
 struct site_robots;
+struct site_files;
 
 struct site_page {
     const char *url; /* after redirects */
@@ -32,7 +33,8 @@ struct site {
     const struct extraction_claim_row *request;
     int64_t until_us; /* monotonic */
     struct site_robots *robots;
-    const char *host; /* of the start page, with its port */
+    struct site_files *files; /* of the pages that were shown */
+    const char *host;         /* of the start page, with its port */
     struct site_page pages[SITE_MAX_PAGES];
     size_t page_count;
     json_t *styles;                 /* measured looks of pages */

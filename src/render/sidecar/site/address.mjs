@@ -54,7 +54,8 @@ const PLACE = [
   /^\p{Lu}[\p{L} .'-]{1,60},? [A-Z]{2},? \d{5}(?:-\d{4})?$/u,
   /^\p{Lu}[\p{L} .'-]{1,60},? [A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}$/u,
 ];
-const STREET = /^(?=.*\p{L}{2})(?=.*\d)(?!.*[@:]).{4,80}$/u;
+/** The number is at the beginning or at the end: "12 Mill Road", "Ziegelweg 12a", "Suite 4". */
+const STREET = /^(?=.*\p{L}{2})(?!.*[@:])(?=\d|.*\d ?\p{L}?(?: ?[-–/] ?\d+ ?\p{L}?)?$).{4,80}$/u;
 
 /** The first address in lines: a street, a place, and perhaps a country. */
 export function addressInLines(lines) {
