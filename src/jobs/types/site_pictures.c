@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/text.h"
+#include "jobs/types/site_fetch.h"
 #include "jobs/types/site_robots.h"
 #include "render/image.h"
 #include "render/renderer.h"

@@ -10,7 +10,6 @@
 
 #include "engine/brands/extraction.h"
 #include "jobs/jobs.h"
-#include "net/fetch.h"
 
 #include <jansson.h>
 
@@ -44,7 +43,3 @@ struct site {
 /* Reads the pages of a website. The reason is set when the start page cannot be read. Errors: SERVICE_UNAVAILABLE (the renderer).
  */
 MUST_CHECK bool site_read(struct site *site, struct error *err) NONNULL(1, 2);
-
-/* Fetches addresses through the guarded client within the time that is left. `max_bytes` bounds each, `max_total_bytes` all. */
-void site_fetch(const struct site *site, const char *const *urls, size_t count, size_t max_bytes, size_t max_total_bytes,
-                void (*arrived)(void *context, size_t index, const struct fetch_answer *answer), void *context) NONNULL(1);

@@ -1,6 +1,7 @@
 #include "jobs/types/site_robots.h"
 
 #include "base/text.h"
+#include "jobs/types/site_fetch.h"
 #include "net/robots.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Rules of robots.txt: groups, the longest rule, wildcards, escapes, bounds (RFC 9309). */
+/* Rules of robots.txt: groups, the longest rule, wildcards, escapes, bounds (RFC 9309, R-184). */
 #include "fixtures/own_fail.h"
 
 #include "base/buf.h"
