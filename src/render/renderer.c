@@ -405,7 +405,7 @@ bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer
                    const json_t **ret_result, struct error *err)
 {
     static const char *const names[] = {
-        [SITE_READ_PAGE] = "readPage",
+        [SITE_READ_PAGE] = "readSitePage",
         [SITE_SHOW_PAGE] = "showPage",
         [SITE_DRAW_PICTURE] = "drawPicture",
         [SITE_SUMMARISE] = "summariseSite",

@@ -49,9 +49,8 @@ create table brand_extractions (
     primary key (brand_id)
 );
 
--- website: the address that was read. social: objects with network and href. logo: the name of a hosted image.
+-- website: the address that was read. logo: the name of a hosted image. The identity may have social: objects with network and href.
 alter table brands add column website text;
-alter table brands add column social jsonb not null default '[]';
 alter table brands add column logo text;
 
 -- What is known of a picture besides its size. The words are searched.

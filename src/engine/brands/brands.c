@@ -200,8 +200,9 @@ bool brand_write_created(const struct work *work, const struct brand_row *brand,
     for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
         json_member_text_if(json, identity_members[i], json_get_text(identity, identity_members[i]));
     json_member_text_if(json, "website", brand->website);
-    if (strcmp(brand->social, "[]") != 0)
-        json_member_raw(json, "socialLinks", brand->social);
+    const json_t *social = json_object_get(identity, "social");
+    if (json_array_size(social) > 0)
+        json_member_raw(json, "socialLinks", json_compact(work->arena, social));
     write_logo(work, brand, json);
     json_member_text_if(json, "emailDesign", brand->email_design);
     json_member_text_if(json, "imageStyle", brand->image_style);

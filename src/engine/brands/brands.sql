@@ -2,8 +2,8 @@
 -- name: brand_find :one
 -- params: organization_id bigint, brand_id bigint
 -- row: brand
--- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, social jsonb, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
-select b.id, b.name, b.domain, b.status, b.identity, b.email_design, b.image_style, b.time_zone, b.locale, b.website, b.social, b.logo,
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
+select b.id, b.name, b.domain, b.status, b.identity, b.email_design, b.image_style, b.time_zone, b.locale, b.website, b.logo,
        e.phase, e.progress, e.error, b.created_at, b.updated_at
   from brands b
   left join brand_extractions e on e.brand_id = b.id
@@ -14,10 +14,10 @@ select b.id, b.name, b.domain, b.status, b.identity, b.email_design, b.image_sty
 -- name: brand_page :page
 -- params: organization_id bigint, only_id bigint, member_session_id bigint, after_id bigint, limit bigint
 -- row: brand
--- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, social jsonb, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
 select b.id, b.name, b.domain, b.status, b.identity,
        case when :only_id <> 0 then b.email_design end, case when :only_id <> 0 then b.image_style end,
-       b.time_zone, b.locale, b.website, b.social, b.logo, e.phase, e.progress, e.error, b.created_at, b.updated_at
+       b.time_zone, b.locale, b.website, b.logo, e.phase, e.progress, e.error, b.created_at, b.updated_at
   from brands b
   left join brand_extractions e on e.brand_id = b.id
  where b.organization_id = :organization_id and b.status <> 'deleting'
@@ -47,7 +47,7 @@ select id from brand;
 -- name: brand_update :one
 -- params: organization_id bigint, brand_id bigint, name text null, identity jsonb, sets_email_design boolean, email_design text null, sets_image_style boolean, image_style text null, now timestamptz
 -- row: brand
--- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, social jsonb, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, website text null, logo text null, phase text null, progress integer null, error text null, created_at timestamptz, updated_at timestamptz
 update brands
    set name = coalesce(:name, name),
        identity = jsonb_strip_nulls(identity || :identity),
@@ -55,7 +55,7 @@ update brands
        image_style = case when :sets_image_style then :image_style else image_style end,
        status = 'completed', updated_at = :now
  where organization_id = :organization_id and id = :brand_id and status in ('completed', 'failed')
-returning id, name, domain, status, identity, email_design, image_style, time_zone, locale, website, social, logo,
+returning id, name, domain, status, identity, email_design, image_style, time_zone, locale, website, logo,
           null::text, null::integer, null::text, created_at, updated_at;
 
 -- Opens the reading of a website.
@@ -83,7 +83,7 @@ update brand_extractions set phase = :phase, progress = :progress, pages = :page
 
 -- Ends a reading with what it found. Fields that the caller has given stay. No row when the reading has ended already.
 -- name: extraction_complete :one
--- params: brand_id bigint, job_id bigint, name text null, identity jsonb, time_zone text null, locale text null, email_design text null, social jsonb, logo text null, pages integer, now timestamptz
+-- params: brand_id bigint, job_id bigint, name text null, identity jsonb, time_zone text null, locale text null, email_design text null, logo text null, pages integer, now timestamptz
 -- columns: brand_id bigint
 with ended as (
     update brand_extractions
@@ -97,7 +97,7 @@ update brands b
        time_zone = case when 'timeZone' = any(e.given) then b.time_zone
                         else coalesce((select z.name from pg_timezone_names z where z.name = :time_zone), b.time_zone) end,
        locale = case when 'locale' = any(e.given) then b.locale else coalesce(:locale, b.locale) end,
-       email_design = coalesce(b.email_design, :email_design), social = :social, logo = :logo, status = 'completed', updated_at = :now
+       email_design = coalesce(b.email_design, :email_design), logo = :logo, status = 'completed', updated_at = :now
   from ended e
  where b.id = e.brand_id and b.status = 'extracting'
 returning b.id;

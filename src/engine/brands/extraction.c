@@ -96,6 +96,8 @@ static const char *identity_of(const struct work *work, const struct extraction_
     json_member_text_if(&json, "contactEmail", usable_email(work, found->contact_email));
     json_member_text_if(&json, "contactPhone", usable(found->contact_phone, PHONE_MAX_CHARS));
     json_member_text_if(&json, "address", usable(found->address, ADDRESS_MAX_CHARS));
+    if (found->social != NULL)
+        json_member_raw(&json, "social", found->social);
     json_object_end(&json);
     return buf_text(out);
 }
@@ -111,7 +113,6 @@ bool extraction_complete(const struct work *work, int64_t job_id, const struct e
         .time_zone = found->time_zone,
         .locale = usable(found->locale, LOCALE_MAX_CHARS),
         .email_design = found->email_design,
-        .social = found->social != NULL ? found->social : "[]",
         .logo = found->logo,
         .pages = found->pages,
         .now = work->now_us,

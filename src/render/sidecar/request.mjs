@@ -13,7 +13,7 @@ const MEMBERS = {
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
   outline: new Set(['id', 'op', 'content']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
-  readPage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'site']),
+  readSitePage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'site']),
   showPage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'files', 'scripts']),
   drawPicture: new Set(['id', 'op', 'type', 'bytes', 'width', 'height', 'wantsPng']),
   summariseSite: new Set(['id', 'op', 'domain', 'pages', 'styles']),
@@ -53,7 +53,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage", "showPage", "drawPicture", "summariseSite" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readSitePage", "showPage", "drawPicture", "summariseSite" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -80,11 +80,11 @@ const isTextOrNull = (value) => value === undefined || value === null || isText(
 
 /** The service has made these requests, so their inner objects are not checked one by one. */
 const OF_SITES = {
-  readPage({ url, contentType = null, bytes, site }) {
+  readSitePage({ url, contentType = null, bytes, site }) {
     const isWhole = isText(url) && URL.canParse(url) && isTextOrNull(contentType) && isText(bytes) && isObject(site) && isText(site.host)
       && Array.isArray(site.includePaths) && Array.isArray(site.excludePaths);
     if (!isWhole) throw invalidRequest(null, 'A page needs its address, its bytes and its website.');
-    return { op: 'readPage', content: JSON.stringify({ url, contentType, bytes, site }) };
+    return { op: 'readSitePage', content: JSON.stringify({ url, contentType, bytes, site }) };
   },
   showPage({ url, contentType = null, bytes, files, scripts }) {
     const isWhole = isText(url) && URL.canParse(url) && isTextOrNull(contentType) && isText(bytes) && isObject(files)

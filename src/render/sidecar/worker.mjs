@@ -26,7 +26,7 @@ async function drawDocument({ content }) {
 }
 
 /** So is the reading of websites. */
-async function readPage({ content }) {
+async function readSitePage({ content }) {
   const { readPage: read } = await import('./site/read_page.mjs');
   return read(JSON.parse(content));
 }
@@ -36,7 +36,7 @@ async function summariseSite({ content }) {
   return summarise(JSON.parse(content));
 }
 
-const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage, summariseSite };
+const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readSitePage, summariseSite };
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {

@@ -153,9 +153,13 @@ class Visit {
   #answer({ requestId, request, resourceType }) {
     const ignoreEnd = () => {}; // the call that waits for the page gets the error
     const url = request.url.split('#')[0];
-    const isFrame = resourceType === 'Document' && url !== this.own;
-    const file = request.method === 'GET' && !isFrame ? this.files.get(url) : undefined;
     this.#quietSince = performance.now();
+    if (resourceType === 'Document' && url !== this.own) {
+      // The page stays where it is, and a frame stays empty (HTTP: no content).
+      this.page.send('Fetch.fulfillRequest', { requestId, responseCode: 204 }).catch(ignoreEnd);
+      return;
+    }
+    const file = request.method === 'GET' ? this.files.get(url) : undefined;
     if (file === undefined) {
       const isWanted = request.method === 'GET' && MISSED_TYPES.has(resourceType) && /^https?:/.test(url) && url.length <= LIMITS.urlChars;
       if (isWanted && this.missed.size < MISSED_MAX) this.missed.set(url, resourceType);
