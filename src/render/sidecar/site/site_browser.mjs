@@ -16,6 +16,8 @@ const DRAWING = `data:text/html,${encodeURIComponent('<meta http-equiv="Content-
 
 export class SiteBrowser {
   #browser = null;
+  /** The page of our own that draws pictures, one after another. */
+  #drawing = null;
   #idleTimer = null;
   #last = Promise.resolve();
 
@@ -40,13 +42,9 @@ export class SiteBrowser {
   /** Draws a picture: {png, width, height, colours} or {problem}; png only when it is asked for. */
   draw({ type, bytes, width, height, wantsPng }) {
     return this.#inTurn(async (browser) => {
-      const page = await browser.openPage({ url: DRAWING });
-      try {
-        const { value } = await page.run(`${DRAW}(${JSON.stringify({ source: `data:${type};base64,${bytes}`, width, height, wantsPng })})`, LIMITS.siteDrawMs);
-        return value ?? { problem: 'it cannot be shown' };
-      } finally {
-        page.close();
-      }
+      if (this.#drawing?.browser !== browser) this.#drawing = await browser.openPage({ url: DRAWING });
+      const { value } = await this.#drawing.run(`${DRAW}(${JSON.stringify({ source: `data:${type};base64,${bytes}`, width, height, wantsPng })})`, LIMITS.siteDrawMs);
+      return value ?? { problem: 'it cannot be shown' };
     });
   }
 
