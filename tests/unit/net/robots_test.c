@@ -43,6 +43,9 @@ static void test_the_longest_rule_decides(void **state)
     assert_true(allows(file, "/shop/open/1"));
     assert_true(allows(file, "/same"));
     assert_true(allows(file, "/other"));
+    static const char longest_first[] = "User-agent: *\nAllow: /shop/open\nAllow: /same\nDisallow: /shop\nDisallow: /same\n";
+    assert_true(allows(longest_first, "/shop/open/1"));
+    assert_true(allows(longest_first, "/same"));
 }
 
 static void test_wildcards(void **state)
