@@ -46,7 +46,7 @@ const FOLDERS = {
     assets: ['core', 'search'],
     audiences: ['core', 'filters'],
     automations: ['core', 'compose', 'contracts', 'nodes', 'runs', 'simulations'],
-    brands: ['core'],
+    brands: ['core', 'assets'],
     compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],
     contracts: ['core', 'payloads'],

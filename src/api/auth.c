@@ -114,7 +114,8 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         .scopes = (uint32_t)row->scopes,
         .rate_multiplier = row->rate_multiplier,
     };
-    ttl_cache_put(auth->principals, hash, ret_who, generation);
+    if (ret_who->bound_brand_state != BRAND_IS_UNFINISHED) /* see organization_brand */
+        ttl_cache_put(auth->principals, hash, ret_who, generation);
     return true;
 }
 
@@ -205,7 +206,8 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
     if (!row->reachable)
         return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This user has no access to the brand.");
     *ret_state = state_of_brand(row->status);
-    ttl_cache_put(auth->brands, hash, ret_state, generation);
+    if (*ret_state == BRAND_IS_READY) /* a caller who has read that a brand is ready can use it at once */
+        ttl_cache_put(auth->brands, hash, ret_state, generation);
     return true;
 }
 

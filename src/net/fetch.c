@@ -20,6 +20,7 @@ enum {
     POLL_MS = 200,
     ASK_STOP_EVERY_US = 500000,
     STATUS_OK = 200,
+    CONTENT_TYPE_BYTES = 160,
 };
 
 static const char user_agent[] = "Posthorn/" POSTHORN_VERSION " (image fetcher)";
@@ -36,6 +37,8 @@ struct transfer {
     size_t header_bytes;
     long status;
     char location[URL_MAX_BYTES];
+    char content_type[CONTENT_TYPE_BYTES];
+    char *final_url; /* of libcurl; NULL: not asked for */
     bool is_compressed;
     bool address_refused;
     bool address_allowed; /* a name can have addresses of both kinds */
@@ -94,6 +97,10 @@ static void set_outcome_of_code(struct transfer *transfer, CURLcode code)
         set_outcome(transfer, FETCH_OK, "");
         transfer->answer.bytes = (const unsigned char *)buf_text(&transfer->body); /* never NULL */
         transfer->answer.size = transfer->body.size;
+        transfer->answer.content_type = transfer->content_type;
+        if (curl_url_get(transfer->url, CURLUPART_URL, &transfer->final_url, 0) != CURLUE_OK)
+            panic(PANIC_NO_MEMORY);
+        transfer->answer.url = transfer->final_url;
         return;
     case CURLE_OPERATION_TIMEDOUT:
         return set_outcome(transfer, FETCH_TOO_SLOW, "it took too long");
@@ -156,6 +163,8 @@ static size_t on_fetch_header(char *line, size_t one, size_t size, void *context
         return stop_transfer(transfer, FETCH_FAILED, "the headers of the response are too large");
     if (header_is(line, size, "location"))
         copy_value(line, size, transfer->location, sizeof(transfer->location));
+    if (header_is(line, size, "content-type"))
+        copy_value(line, size, transfer->content_type, sizeof(transfer->content_type));
     if (header_is(line, size, "content-encoding")) {
         char coding[32];
         copy_value(line, size, coding, sizeof(coding));
@@ -182,7 +191,7 @@ static size_t on_fetch_body(char *bytes, size_t one, size_t size, void *context)
     if (transfer->body.size + size > fetch->config->max_bytes)
         return stop_transfer(transfer, FETCH_TOO_LARGE, "it is too large");
     if (fetch->total_bytes + size > fetch->config->max_total_bytes)
-        return stop_transfer(transfer, FETCH_TOO_LARGE, "all images together are too large");
+        return stop_transfer(transfer, FETCH_TOO_LARGE, "all of them together are too large");
     fetch->total_bytes += size;
     buf_add(&transfer->body, bytes, size);
     return size;
@@ -250,7 +259,8 @@ static void set_options(struct transfer *transfer)
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
+    const char *given_agent = transfer->fetch->config->user_agent;
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, given_agent != NULL ? given_agent : user_agent);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_guarded_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_fetch_header);
@@ -269,6 +279,7 @@ static void start_hop(struct transfer *transfer)
     transfer->header_bytes = 0;
     transfer->status = 0;
     transfer->location[0] = '\0';
+    transfer->content_type[0] = '\0';
     transfer->is_compressed = false;
     transfer->address_refused = false;
     transfer->address_allowed = false;
@@ -285,7 +296,10 @@ static void start_hop(struct transfer *transfer)
 static void report_answer(struct transfer *transfer)
 {
     const struct fetch_config *config = transfer->fetch->config;
+    transfer->answer.status = transfer->status;
     config->arrived(config->context, transfer->index, &transfer->answer);
+    curl_free(transfer->final_url);
+    transfer->final_url = NULL;
     buf_done(&transfer->body); /* the body may have megabytes */
     curl_url_cleanup(transfer->url);
     transfer->url = NULL;
@@ -410,6 +424,7 @@ static void fetch_free(struct fetch **ended)
     for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
         buf_done(&fetch->slots[i].body);
         curl_url_cleanup(fetch->slots[i].url);
+        curl_free(fetch->slots[i].final_url);
         curl_easy_cleanup(fetch->slots[i].curl);
     }
     curl_multi_cleanup(fetch->multi);

@@ -37,6 +37,9 @@ struct fetch_answer {
     char reason[FETCH_REASON_BYTES]; /* the failure as a part of a sentence, without addresses; "" for FETCH_OK */
     const unsigned char *bytes;      /* of FETCH_OK; valid until the callback returns */
     size_t size;
+    const char *url;          /* of FETCH_OK: the address after redirects; valid as long as `bytes` */
+    const char *content_type; /* of FETCH_OK: "" when the response has none; valid as long as `bytes` */
+    long status;              /* of the last response; 0: none */
 };
 
 struct fetch_config {
@@ -46,7 +49,8 @@ struct fetch_config {
     int64_t all_ms;
     unsigned max_parallel;
     unsigned max_redirects;
-    bool allow_loopback; /* DANGEROUS, for tests: allows 127.0.0.0/8, ::1 and any port too */
+    const char *user_agent; /* NULL: that of the fetcher of images */
+    bool allow_loopback;    /* DANGEROUS, for tests: allows 127.0.0.0/8, ::1 and any port too */
 
     /* Called once for each address, in the order of arrival; `index` is its index in `urls`. */
     void (*arrived)(void *context, size_t index, const struct fetch_answer *answer);

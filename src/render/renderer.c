@@ -307,6 +307,7 @@ struct request_members {
     const char *document_json;     /* objects from here on */
     const char *look_json;
     const char *brand_json;
+    const char *members; /* more members, without braces */
 };
 
 static void write_json_if(struct json_writer *json, const char *name, const char *text)
@@ -333,6 +334,10 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     write_json_if(&json, "document", request->document_json);
     write_json_if(&json, "look", request->look_json);
     write_json_if(&json, "brand", request->brand_json);
+    if (request->members != NULL) {
+        buf_add_char(line, ',');
+        buf_add_text(line, request->members);
+    }
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -406,6 +411,19 @@ bool renderer_read_page(struct renderer *renderer, struct arena *arena, const ch
         .base_url = url,
     };
     return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer_site_op op, const char *members,
+                   const json_t **ret_result, struct error *err)
+{
+    static const char *const names[] = {
+        [SITE_READ_PAGE] = "readSitePage",
+        [SITE_SHOW_PAGE] = "showPage",
+        [SITE_DRAW_PICTURE] = "drawPicture",
+        [SITE_SUMMARISE] = "summariseSite",
+    };
+    const struct request_members request = { .op = names[op], .members = members };
+    return renderer_request(renderer, arena, &request, ret_result, err);
 }
 
 bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)

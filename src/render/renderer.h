@@ -90,6 +90,15 @@ MUST_CHECK bool renderer_draw_document(struct renderer *renderer, struct arena *
 MUST_CHECK bool renderer_read_page(struct renderer *renderer, struct arena *arena, const char *url, struct bytes page,
                                    const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 5, 6);
 
+/* Requests about a website (src/render/sidecar/site/README.md): reading a page without a browser, showing one in a browser without
+ * network, drawing a picture, and what all pages tell about a brand. */
+enum renderer_site_op { SITE_READ_PAGE, SITE_SHOW_PAGE, SITE_DRAW_PICTURE, SITE_SUMMARISE };
+
+/* `members` are the members of the request as JSON without braces. Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and
+ * PAYLOAD_TOO_LARGE when the page cannot be read; SERVICE_UNAVAILABLE and INTERNAL_ERROR as above. */
+MUST_CHECK bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer_site_op op, const char *members,
+                              const json_t **ret_result, struct error *err) NONNULL(1, 2, 4, 5, 6);
+
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -72,7 +72,7 @@ static bool check_brand_ready(struct api *api, struct call_state *state, const s
     if (!auth_brand(api->auth, work, &call->who, &call->credentials, &state->brand_id, &brand, err))
         return false;
     bool only_reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
-    if (brand == BRAND_IS_READY || only_reads)
+    if (brand == BRAND_IS_READY || only_reads || call->op->unready)
         return true;
     return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, only reads are accepted.");
 }

@@ -3,19 +3,57 @@
 #include "api/auth.h"
 #include "api/handlers/page_rows.h"
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/assets/asset_search.h"
+#include "engine/brands/extraction.h"
 #include "engine/core/page.h"
 
-/* Options about reading a website are refused as long as websites are not read. Otherwise they would be ignored without notice. */
-static bool refuse_website_options(const struct brands_create_args *args, struct error *err)
+/* Options about reading a website mean nothing without one. */
+static bool check_website_options(const struct brands_create_args *args, struct error *err)
 {
     const char *param = args->instructions != NULL      ? "instructions"
                         : args->include_paths.count > 0 ? "includePaths"
                         : args->exclude_paths.count > 0 ? "excludePaths"
                         : args->exclude_subdomains      ? "excludeSubdomains"
                                                         : NULL;
-    return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites cannot be read yet; leave %s out.", param);
+    return param == NULL || args->url != NULL ||
+           fail(err, ERR_INVALID_REQUEST, param, "%s needs the address of a website in url.", param);
+}
+
+/* The fields whose defaults are not to be taken for what the caller has given. */
+static struct text_list given_fields(struct arena *arena, const struct brands_create_args *args)
+{
+    const char **names = arena_array(arena, 3, sizeof(*names));
+    struct text_list given = { .items = names };
+    if (args->name != NULL)
+        names[given.count++] = "name";
+    if (args->time_zone != NULL)
+        names[given.count++] = "timeZone";
+    if (args->locale != NULL)
+        names[given.count++] = "locale";
+    return given;
+}
+
+/* Opens the extraction of a new brand and enqueues its job, which belongs to this brand. */
+static bool extract_brand(struct op_context *ctx, const struct brands_create_args *args, const char *url, int64_t brand_id,
+                          struct reply *reply, struct error *err)
+{
+    struct extraction_request request = {
+        .url = url,
+        .instructions = args->instructions,
+        .include_paths = args->include_paths,
+        .exclude_paths = args->exclude_paths,
+        .exclude_subdomains = args->exclude_subdomains,
+        .given = given_fields(ctx->work.arena, args),
+    };
+    struct extract_brand_payload payload = { 0 };
+    int64_t of_organization = ctx->work.brand_id;
+    ctx->work.brand_id = brand_id;
+    bool done = extraction_open(&ctx->work, &request, err) &&
+                op_context_enqueue(ctx, reply, extract_brand_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+    ctx->work.brand_id = of_organization;
+    return done;
 }
 
 /* An assistant cannot set the header, so its tools take the id as an argument. */
@@ -25,10 +63,13 @@ static const char how_to_enter[] =
 
 bool op_brands_create(struct op_context *ctx, const struct brands_create_args *args, struct reply *reply, struct error *err)
 {
+    const char *url = NULL;
+    if (!check_website_options(args, err) || (args->url != NULL && !extraction_read_url(ctx->work.arena, args->url, &url, err)))
+        return false;
     struct brand_fields fields = {
         .name = args->name,
         .domain = args->domain,
-        .url = args->url,
+        .url = url,
         .description = args->description,
         .tagline = args->tagline,
         .contact_email = args->contact_email,
@@ -38,7 +79,9 @@ bool op_brands_create(struct op_context *ctx, const struct brands_create_args *a
         .locale = args->locale,
     };
     struct brand_row *brand;
-    if (!refuse_website_options(args, err) || !brand_create(&ctx->work, &fields, &brand, err))
+    if (!brand_create(&ctx->work, &fields, &brand, err) || (url != NULL && !extract_brand(ctx, args, url, brand->id, reply, err)))
+        return false;
+    if (url != NULL && !brand_get(&ctx->work, brand->id, &brand, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_BRAND, brand->id));
     return brand_write_created(&ctx->work, brand, how_to_enter, &reply->json, err);

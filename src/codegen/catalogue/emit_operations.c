@@ -346,6 +346,9 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
         true_or_false(member_true(json, "organizationKey")), true_or_false(member_true(json, "idempotencyKey")),
         true_or_false(json_array_size(json_object_get(json, "open")) > 0));
     put_replay(out, op);
+    if (member_true(json, "unready")) {
+        put(out, "      .unready = true,\n");
+    }
     if (member_text(json, "confirmation") != NULL) {
         put(out, "      .asks_confirmation = true,\n");
     }

@@ -361,6 +361,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "unaudited=b",
         "freeWith=s",
         "charges=s",
+        "unready=b",
         "waits=b",
         "also=o",
         "replay=o",

@@ -44,6 +44,7 @@ create table brand_extractions (
     include_paths      text[] not null default '{}',
     exclude_paths      text[] not null default '{}',
     exclude_subdomains boolean not null default false,
+    given              text[] not null default '{}', -- of name, timeZone and locale: what the caller has given
     phase              text not null,
     progress           integer not null default 0 check (progress between 0 and 100),
     pages              integer not null default 0,
@@ -52,6 +53,10 @@ create table brand_extractions (
     ended_at           timestamptz,
     primary key (brand_id)
 );
+
+-- website: the address that was read. logo: the name of a hosted image. The identity may have social: objects with network and href.
+alter table brands add column website text;
+alter table brands add column logo text;
 
 -- What is known of a picture besides its size. The words are searched.
 alter table assets add column alt text;

@@ -2,6 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "engine/assets/assets.h"
 #include "mail/address.h"
 #include "mail/header.h"
 
@@ -80,6 +81,8 @@ bool brand_create(const struct work *work, const struct brand_fields *fields, st
         .organization_id = work->organization_id,
         .name = name,
         .domain = domain,
+        .status = fields->url != NULL ? "extracting" : "completed",
+        .website = fields->url,
         .identity = identity_json(work, fields),
         .time_zone = fields->time_zone != NULL ? fields->time_zone : "UTC",
         .locale = fields->locale != NULL ? fields->locale : "en",
@@ -102,6 +105,15 @@ bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret
     if (!sql_brand_find(work->conn, work->arena, &params, ret_brand, err))
         return false;
     return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
+}
+
+bool brand_require_ready(const struct work *work, struct error *err)
+{
+    struct brand_row *brand;
+    if (!brand_get(work, work->brand_id, &brand, err))
+        return false;
+    return strcmp(brand->status, "completed") == 0 ||
+           fail(err, ERR_BRAND_NOT_READY, NULL, "The website of this brand is not read yet, or could not be read.");
 }
 
 /* ---- Changing ---- */
@@ -147,10 +159,29 @@ bool brand_update(const struct work *work, const struct brand_change *change, st
         !check_contact_email(work, text_without_empty(change->contact_email).value, "identity.contactEmail", err) ||
         !sql_brand_update(work->conn, work->arena, &params, ret_brand, err))
         return false;
-    return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");
+    return *ret_brand != NULL || brand_require_ready(work, err);
 }
 
 /* ---- Writing ---- */
+
+/* The progress of an extraction that has not ended, and the reason why it failed. */
+static void write_extraction(const struct brand_row *brand, struct json_writer *json)
+{
+    if (strcmp(brand->status, "extracting") == 0 && brand->phase != NULL) {
+        json_member_text(json, "phase", brand->phase);
+        json_member_int(json, "progress", brand->progress.value);
+    }
+    if (strcmp(brand->status, "failed") == 0)
+        json_member_text_if(json, "error", brand->error);
+}
+
+static void write_logo(const struct work *work, const struct brand_row *brand, struct json_writer *json)
+{
+    struct asset_name name;
+    enum asset_type type;
+    if (brand->logo != NULL && work->engine->public_url != NULL && asset_name_read(brand->logo, &name, &type))
+        json_member_text(json, "logoUrl", asset_url(work->arena, work->engine->public_url, &name));
+}
 
 bool brand_write_created(const struct work *work, const struct brand_row *brand, const char *enter, struct json_writer *json,
                          struct error *err)
@@ -165,8 +196,14 @@ bool brand_write_created(const struct work *work, const struct brand_row *brand,
     json_member_text(json, "domain", brand->domain);
     json_member_text(json, "status", brand->status);
     json_member_bool(json, "ready", strcmp(brand->status, "completed") == 0);
+    write_extraction(brand, json);
     for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
         json_member_text_if(json, identity_members[i], json_get_text(identity, identity_members[i]));
+    json_member_text_if(json, "website", brand->website);
+    const json_t *social = json_object_get(identity, "social");
+    if (json_array_size(social) > 0)
+        json_member_raw(json, "socialLinks", json_compact(work->arena, social));
+    write_logo(work, brand, json);
     json_member_text_if(json, "emailDesign", brand->email_design);
     json_member_text_if(json, "imageStyle", brand->image_style);
     json_member_text(json, "timeZone", brand->time_zone);

@@ -1,6 +1,7 @@
 /*
  * Brands: every send, contact and design belongs to one. A brand created from
- * given fields is ready at once. Creating one from a website is not implemented.
+ * given fields is ready at once; one with the address of a website when a job
+ * has read it (extraction.h).
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 struct brand_fields {
     const char *name;   /* NULL: the domain */
     const char *domain; /* domain of its website; NULL: the host of `url` */
-    const char *url;
+    const char *url;    /* of the website that is read, from extraction_read_url; NULL: the brand is ready at once */
     const char *description;
     const char *tagline;
     const char *contact_email;
@@ -44,6 +45,9 @@ MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields 
 /* A brand of the organization. Errors: BRAND_NOT_FOUND. */
 MUST_CHECK bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
     NONNULL(1, 3, 4);
+
+/* Refuses work that needs the brand of the work before its website is read. Errors: BRAND_NOT_READY, BRAND_NOT_FOUND. */
+MUST_CHECK bool brand_require_ready(const struct work *work, struct error *err) NONNULL(1, 2);
 
 /* Changes the brand of the work. Errors: INVALID_REQUEST (with the params of PATCH /v1/brand), BRAND_NOT_FOUND. */
 MUST_CHECK bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand,

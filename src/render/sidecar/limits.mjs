@@ -60,6 +60,13 @@ export const LIMITS = Object.freeze({
   /** The browser is replaced after this number of designs, and ended after this idle time. */
   browserJobs: 100,
   browserIdleMs: 60_000,
+  /** A page of a website: loading and measuring it, the time without requests after which its scripts are done, drawing a picture. */
+  siteLoadMs: 10_000 * patience,
+  siteQuietMs: 300,
+  siteDrawMs: 10_000 * patience,
+  /** Files of a page, and pages of a website. */
+  siteFiles: 80,
+  sitePages: 12,
   /** Requests queued behind the running one: count and bytes. */
   waitingRequests: 64,
   waitingBytes: 32 * 1024 * 1024,

@@ -16,6 +16,8 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
 const preparer = new Preparer();
 /** The JSX renderer. The first JSX design loads and starts it. */
 let jsxRenderer = null;
+/** The browser of websites. The first page starts it. It and that of JSX never run at the same time. */
+let siteBrowser = null;
 /** Count of requests that were read and have no reply yet. */
 let unanswered = 0;
 
@@ -34,9 +36,23 @@ function replyError(id, error) {
 /** Resolves with the result of a `prepare` request. */
 async function prepare({ format, content, baseUrl }) {
   if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
+  siteBrowser?.close();
   const { JsxRenderer } = await import('./jsx/jsx.mjs');
   jsxRenderer ??= new JsxRenderer();
   return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
+}
+
+/** Resolves with the result of a request that shows something of a website. */
+async function showSite(request) {
+  jsxRenderer?.close();
+  const { SiteBrowser } = await import('./site/site_browser.mjs');
+  siteBrowser ??= new SiteBrowser();
+  return request.op === 'showPage' ? siteBrowser.show(request) : siteBrowser.draw(request);
+}
+
+function resultOf(request) {
+  if (request.op === 'prepare') return prepare(request);
+  return request.op === 'showPage' || request.op === 'drawPicture' ? showSite(request) : preparer.prepare(request);
 }
 
 async function handleLine(line) {
@@ -56,7 +72,7 @@ async function answer(line) {
     return;
   }
   try {
-    reply({ id, ok: true, result: await (request.op === 'prepare' ? prepare(request) : preparer.prepare(request)) });
+    reply({ id, ok: true, result: await resultOf(request) });
   } catch (failure) {
     if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));

@@ -14,6 +14,10 @@ const MEMBERS = {
   outline: new Set(['id', 'op', 'content']),
   readPage: new Set(['id', 'op', 'content', 'baseUrl']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
+  readSitePage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'site']),
+  showPage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'files', 'scripts']),
+  drawPicture: new Set(['id', 'op', 'type', 'bytes', 'width', 'height', 'wantsPng']),
+  summariseSite: new Set(['id', 'op', 'domain', 'pages', 'styles']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -50,7 +54,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage", "readSitePage", "showPage", "drawPicture", "summariseSite" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -60,6 +64,7 @@ function checkRequest(message) {
   if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
   if (message.op === 'readPage') return checkReadPage(message);
+  if (Object.hasOwn(OF_SITES, message.op)) return OF_SITES[message.op](message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
@@ -71,6 +76,38 @@ function checkDrawDocument({ document, look, brand }) {
   if (!isWhole) throw invalidRequest(null, 'A document, a look and a brand must be objects.');
   return { op: 'drawDocument', content: JSON.stringify({ document, look, brand }) };
 }
+
+const isText = (value) => typeof value === 'string';
+const isTextOrNull = (value) => value === undefined || value === null || isText(value);
+
+/** The service has made these requests, so their inner objects are not checked one by one. */
+const OF_SITES = {
+  readSitePage({ url, contentType = null, bytes, site }) {
+    const isWhole = isText(url) && URL.canParse(url) && isTextOrNull(contentType) && isText(bytes) && isObject(site) && isText(site.host)
+      && Array.isArray(site.includePaths) && Array.isArray(site.excludePaths);
+    if (!isWhole) throw invalidRequest(null, 'A page needs its address, its bytes and its website.');
+    return { op: 'readSitePage', content: JSON.stringify({ url, contentType, bytes, site }) };
+  },
+  showPage({ url, contentType = null, bytes, files, scripts }) {
+    const isWhole = isText(url) && URL.canParse(url) && isTextOrNull(contentType) && isText(bytes) && isObject(files)
+      && Object.keys(files).length <= LIMITS.siteFiles
+      && Object.values(files).every((file) => isText(file?.type) && (file.bytes === null || isText(file.bytes)));
+    if (!isWhole) throw invalidRequest(null, 'A page needs its address, its bytes and its files.');
+    return { op: 'showPage', url, contentType, bytes, files, scripts: scripts === true };
+  },
+  drawPicture({ type, bytes, width, height, wantsPng }) {
+    const isWhole = isText(type) && /^image\/[a-z+.-]+$/.test(type) && isText(bytes) && /^[A-Za-z0-9+/=]*$/.test(bytes)
+      && [width, height].every((size) => Number.isSafeInteger(size) && size > 0 && size <= 2000);
+    if (!isWhole) throw invalidRequest(null, 'A picture needs its type, its bytes and its largest size.');
+    return { op: 'drawPicture', type, bytes, width, height, wantsPng: wantsPng === true };
+  },
+  summariseSite({ domain, pages, styles }) {
+    const isWhole = isText(domain) && Array.isArray(pages) && pages.length > 0 && pages.length <= LIMITS.sitePages && pages.every(isObject)
+      && Array.isArray(styles) && styles.every(isObject);
+    if (!isWhole) throw invalidRequest(null, 'A website needs its domain and its pages.');
+    return { op: 'summariseSite', content: JSON.stringify({ domain, pages, styles }) };
+  },
+};
 
 function checkFinished(content) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');

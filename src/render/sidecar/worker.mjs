@@ -1,4 +1,4 @@
-// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document, and answers
+// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document or to read a website, and answers
 // { result }, { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
 // crash the main thread, which handles the protocol.
 
@@ -30,7 +30,18 @@ async function drawDocument({ content }) {
   return draw(document, look, brand);
 }
 
-const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage };
+/** So is the reading of websites. */
+async function readSitePage({ content }) {
+  const { readPage: read } = await import('./site/read_page.mjs');
+  return read(JSON.parse(content));
+}
+
+async function summariseSite({ content }) {
+  const { summarise } = await import('./site/summary.mjs');
+  return summarise(JSON.parse(content));
+}
+
+const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage, readSitePage, summariseSite };
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {

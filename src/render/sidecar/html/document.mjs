@@ -89,6 +89,13 @@ export function parseDocument(html, fragments) {
   return { document: parser.document, isFragment: parser.isFragment };
 }
 
+/** Parses the HTML of a website, whose braces are text, with the same limits. */
+export function parsePage(html) {
+  const parser = new Parser({ treeAdapter: boundedAdapter(), scriptingEnabled: false });
+  parser.tokenizer.write(html, true);
+  return parser.document;
+}
+
 export const isElement = (node) => 'tagName' in node;
 export const isText = (node) => node.nodeName === '#text';
 export const isComment = (node) => node.nodeName === '#comment';

@@ -1,4 +1,4 @@
-// Headless Chromium that runs the code of JSX designs. This process controls it over the debugging pipe (descriptors 3 and
+// Headless Chromium that runs the code of JSX designs and shows pages of websites. This process controls it over the debugging pipe (descriptors 3 and
 // 4, NUL-terminated JSON). The browser has no network: no name resolves, every address goes to a proxy that does not
 // exist, the content security policy of the page allows no source, and this process fails every remaining request. Each
 // page has its own browser context. The browser ends when the pipe closes, so also when this process dies.
@@ -33,11 +33,13 @@ const FLAGS = [
   '--remote-debugging-pipe', '--disable-gpu', '--disable-dev-shm-usage', '--mute-audio', '--no-first-run',
   '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-default-apps',
   '--disable-extensions', '--disable-sync', '--disable-breakpad', '--disable-domain-reliability', '--dns-prefetch-disable',
-  '--renderer-process-limit=1', '--blink-settings=imagesEnabled=false',
+  '--renderer-process-limit=1',
   '--host-resolver-rules=MAP * ~NOTFOUND', '--proxy-server=http://127.0.0.1:9', '--proxy-bypass-list=<-loopback>',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   `--js-flags=--max-old-space-size=${LIMITS.browserHeapMb}`,
 ];
+
+const WITHOUT_IMAGES = '--blink-settings=imagesEnabled=false';
 
 const PAGE = `data:text/html,${encodeURIComponent('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">')}`;
 
@@ -82,10 +84,11 @@ export class Browser {
   /**
    * Starts the browser with its own sandbox, or without it when the system does not allow one.
    * @param {string} path
+   * @param {{showsImages?: boolean}} [options]
    */
-  static async start(path) {
+  static async start(path, { showsImages = false } = {}) {
     for (const flags of [[], ['--no-sandbox']]) {
-      const browser = new Browser(path, flags);
+      const browser = new Browser(path, showsImages ? flags : [WITHOUT_IMAGES, ...flags]);
       try {
         await browser.send('Browser.getVersion', {}, { ms: LIMITS.jsxStartMs });
         browser.#isStarted = true;
@@ -141,10 +144,10 @@ export class Browser {
     });
   }
 
-  /** Opens a page in its own browser context, without network. */
-  async openPage() {
+  /** Opens a page in its own browser context, without network. `url` is a data: address. */
+  async openPage({ url = PAGE } = {}) {
     const { browserContextId } = await this.send('Target.createBrowserContext');
-    const { targetId } = await this.send('Target.createTarget', { url: PAGE, browserContextId });
+    const { targetId } = await this.send('Target.createTarget', { url, browserContextId });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
     const page = new Page(this, sessionId, browserContextId);
     this.#pages.set(sessionId, page);
@@ -232,6 +235,11 @@ export class Browser {
 
 /** A page to run code in. */
 class Page {
+  /** Answers a request of the page; null: it fails. */
+  onRequest = null;
+  /** Called when a document is loaded; null: not wanted. */
+  onLoad = null;
+
   constructor(browser, sessionId, contextId) {
     this.browser = browser;
     this.sessionId = sessionId;
@@ -263,9 +271,9 @@ class Page {
    * Runs a script and awaits its promise: { value }, or { thrown: string } with the stack. After `ms` the whole browser is
    * killed, because a busy page handles no commands.
    */
-  async run(expression, ms) {
+  async run(expression, ms, contextId = undefined) {
     const { result, exceptionDetails } = await this.send('Runtime.evaluate', {
-      expression, awaitPromise: true, returnByValue: true, allowUnsafeEvalBlockedByCSP: false,
+      expression, contextId, awaitPromise: true, returnByValue: true, allowUnsafeEvalBlockedByCSP: false,
     }, ms).catch((error) => {
       if (error instanceof BrowserGone) throw error;
       return { result: {}, exceptionDetails: { text: 'the page was closed or navigated away' } }; // navigation ends the script
@@ -282,7 +290,11 @@ class Page {
 
   onEvent(method, params) {
     const ignoreEnd = () => {}; // the call that waits for the page gets the error
-    if (method === 'Fetch.requestPaused') {
+    if (method === 'Fetch.requestPaused' && this.onRequest !== null) {
+      this.onRequest(params);
+    } else if (method === 'Page.loadEventFired') {
+      this.onLoad?.();
+    } else if (method === 'Fetch.requestPaused') {
       this.send('Fetch.failRequest', { requestId: params.requestId, errorReason: 'BlockedByClient' }).catch(ignoreEnd);
     } else if (method === 'Page.javascriptDialogOpening') {
       this.send('Page.handleJavaScriptDialog', { accept: false }).catch(ignoreEnd);
