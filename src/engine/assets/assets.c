@@ -23,6 +23,7 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
     struct arena *arena = work->arena;
     const char **hashes = arena_array(arena, count, sizeof(*hashes));
     const char **types = arena_array(arena, count, sizeof(*types));
+    const char **kinds = arena_array(arena, count, sizeof(*kinds));
     const char **source_urls = arena_array(arena, count, sizeof(*source_urls));
     int64_t *bytes = arena_array(arena, count, sizeof(*bytes));
     int64_t *widths = arena_array(arena, count, sizeof(*widths));
@@ -33,6 +34,7 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         hex_encode(assets[i].hash, SECRET_HASH_BYTES, hash);
         hashes[i] = hash;
         types[i] = asset_type_name(assets[i].type);
+        kinds[i] = assets[i].kind != NULL ? assets[i].kind : "brand";
         bytes[i] = assets[i].bytes;
         widths[i] = assets[i].width;
         heights[i] = assets[i].height;
@@ -43,6 +45,7 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         .brand_id = work->brand_id,
         .hashes = { hashes, count },
         .types = { types, count },
+        .kinds = { kinds, count },
         .bytes = { bytes, count },
         .widths = { widths, count },
         .heights = { heights, count },

@@ -15,6 +15,7 @@ enum { ASSETS_MAX_COUNT = 100 * 1000 };
 struct asset {
     unsigned char hash[SECRET_HASH_BYTES];
     enum asset_type type;
+    const char *kind; /* logo, brand or generated; NULL: brand */
     int64_t bytes;
     int64_t width;
     int64_t height;

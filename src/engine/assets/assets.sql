@@ -6,11 +6,11 @@ select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :b
 
 -- Records images of a brand. A recorded image stays unchanged.
 -- name: assets_keep :exec
--- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
-insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, created_at)
-select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, :now
-  from unnest(:hashes::text[], :types::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
-              :source_urls::text[]) as g(hash, type, bytes, width, height, frames, source_url)
+-- params: brand_id bigint, hashes text[], types text[], kinds text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
+insert into assets (brand_id, hash, type, kind, bytes, width, height, frames, source_url, created_at)
+select :brand_id, decode(g.hash, 'hex'), g.type, g.kind, g.bytes, g.width, g.height, g.frames, g.source_url, :now
+  from unnest(:hashes::text[], :types::text[], :kinds::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
+              :source_urls::text[]) as g(hash, type, kind, bytes, width, height, frames, source_url)
  order by g.hash
     on conflict (brand_id, hash) do nothing;
 
