@@ -1,8 +1,8 @@
 #include "api/op_context.h"
-#include "base/text.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 
+#include <string.h>
 #include <strings.h>
 
 /* Results are addresses of hosted pictures, which need a public address of the server. */
@@ -13,10 +13,14 @@ static bool check_hosting(const struct op_context *ctx, struct error *err)
                 "This server cannot host pictures, because it was started without --public-url.");
 }
 
+static bool is_web_address(const char *url)
+{
+    return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+}
+
 static bool check_image_url(const char *url, const char *param, struct error *err)
 {
-    bool is_web = strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
-    return is_web || fail(err, ERR_INVALID_REQUEST, param, "%s must be an http or https address.", param);
+    return is_web_address(url) || fail(err, ERR_INVALID_REQUEST, param, "%s must be an http or https address.", param);
 }
 
 /* ---- content.resize, content.optimize ---- */
@@ -48,4 +52,52 @@ bool op_content_optimize(struct op_context *ctx, const struct content_optimize_a
         .public_url = ctx->work.engine->public_url,
     };
     return enqueue_transform(ctx, &payload, reply, err);
+}
+
+/* ---- content.addImage, content.addImages ---- */
+
+static bool enqueue_add(struct op_context *ctx, const char *url, struct reply *reply, struct error *err)
+{
+    struct add_image_payload payload = { .image_url = url, .public_url = ctx->work.engine->public_url };
+    return op_context_enqueue(ctx, reply, add_image_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
+bool op_content_add_image(struct op_context *ctx, const struct content_add_image_args *args, struct reply *reply, struct error *err)
+{
+    return check_image_url(args->image_url, "imageUrl", err) && check_hosting(ctx, err) &&
+           enqueue_add(ctx, args->image_url, reply, err);
+}
+
+/* Whether the address at `index` cannot be fetched, or stands in the list before. */
+static bool is_skipped(const struct text_list *urls, size_t index)
+{
+    if (!is_web_address(urls->items[index]))
+        return true;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(urls->items[i], urls->items[index]) == 0)
+            return true;
+    return false;
+}
+
+/* Each image is a job of its own, so that one that fails does not stop the others. */
+bool op_content_add_images(struct op_context *ctx, const struct content_add_images_args *args, struct reply *reply,
+                           struct error *err)
+{
+    int64_t accepted = 0;
+    if (args->image_url != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "imageUrl", "Give imageUrl or imageUrls, not both.");
+    if (!check_hosting(ctx, err))
+        return false;
+    for (size_t i = 0; i < args->image_urls.count; i++) {
+        if (is_skipped(&args->image_urls, i))
+            continue;
+        if (!enqueue_add(ctx, args->image_urls.items[i], reply, err))
+            return false;
+        accepted++;
+    }
+    json_object_begin(&reply->json);
+    json_member_int(&reply->json, "accepted", accepted);
+    json_member_int(&reply->json, "skipped", (int64_t)args->image_urls.count - accepted);
+    json_object_end(&reply->json);
+    return true;
 }

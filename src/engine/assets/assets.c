@@ -135,8 +135,7 @@ static bool find_asset_page(const struct work *work, const struct asset_filter *
     return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
-/* The ratio of width to height in lowest terms. */
-static const char *ratio_text(struct arena *arena, int64_t width, int64_t height)
+const char *asset_aspect_ratio(struct arena *arena, int64_t width, int64_t height)
 {
     int64_t divisor = width;
     for (int64_t rest = height; rest != 0;) {
@@ -161,7 +160,7 @@ static void write_asset(const struct work *work, const struct asset_row *row, st
     json_member_text(json, "type", row->type);
     json_member_int(json, "width", row->width);
     json_member_int(json, "height", row->height);
-    json_member_text(json, "aspectRatio", ratio_text(work->arena, row->width, row->height));
+    json_member_text(json, "aspectRatio", asset_aspect_ratio(work->arena, row->width, row->height));
     json_member_time(json, "addedAt", row->created_at);
     json_object_end(json);
 }

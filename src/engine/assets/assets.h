@@ -46,5 +46,8 @@ struct asset_filter {
 MUST_CHECK bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
                            struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 
+/* The ratio of width to height in lowest terms: 16:9. */
+const char *asset_aspect_ratio(struct arena *arena, int64_t width, int64_t height) NONNULL(1) RETURNS_NONNULL;
+
 /* The public URL of an image; `public_url` has no trailing slash. */
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name) NONNULL(1, 2, 3) RETURNS_NONNULL;

@@ -4,7 +4,7 @@
 -- columns: count bigint, bytes bigint
 select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :brand_id;
 
--- Records images of a brand. A recorded image stays unchanged.
+-- Records images of a brand. A recorded image stays unchanged, except that a generated one joins the library when it is added there.
 -- name: assets_keep :exec
 -- params: brand_id bigint, hashes text[], types text[], kinds text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
 insert into assets (brand_id, hash, type, kind, bytes, width, height, frames, source_url, created_at)
@@ -12,7 +12,8 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.kind, g.bytes, g.width, g.hei
   from unnest(:hashes::text[], :types::text[], :kinds::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
               :source_urls::text[]) as g(hash, type, kind, bytes, width, height, frames, source_url)
  order by g.hash
-    on conflict (brand_id, hash) do nothing;
+    on conflict (brand_id, hash) do update set kind = excluded.kind
+ where assets.kind = 'generated' and excluded.kind <> 'generated';
 
 -- The images of a brand before an id, newest first (keyset pagination).
 -- name: asset_page_newest :page

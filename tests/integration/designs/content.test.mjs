@@ -131,6 +131,22 @@ describe('content operations', LIMIT, () => {
     assert.deepEqual([again.kept, again.url, again.bytes], [true, made.url, made.bytes]);
   });
 
+  test('R-391, A-22: images are added to the library, one at once, several in the background', async () => {
+    const before = await used();
+    const one = await rest.post('/v1/content/add-image', { imageUrl: `${images.base}/squares.png` });
+    assert.deepEqual([one.status, one.body.width, one.body.height, one.body.aspectRatio, one.headers['x-credit-cost']],
+      [200, 300, 200, '3:2', '0'], JSON.stringify(one.body));
+    const urls = ['/photo.png', '/logo.png', '/photo.png', '/missing.png'].map((path) => images.base + path);
+    const several = await rest.post('/v1/content/add-image', { imageUrls: [...urls, 'mailto:a@example.com'] });
+    assert.deepEqual([several.status, several.body], [202, { accepted: 3, skipped: 2 }]);
+    const library = async () => (await rest.get('/v1/brand/images?kind=brand&limit=10')).body.data;
+    await until('they are in the library', async () => (await library()).length === 3, 60_000);
+    assert.deepEqual((await library()).map(({ width }) => width).sort(), [120, 300, 640], 'the squares are no generated picture any more');
+    assert.equal(await used(), before);
+    const both = await rest.post('/v1/content/add-image', { imageUrl: urls[0], imageUrls: urls });
+    assert.deepEqual([both.status, both.body.error.param], [400, 'imageUrl']);
+  });
+
   test('bad input gets an error that names the argument, and nothing is charged', async () => {
     const { base, port } = images;
     const before = await used();
