@@ -306,12 +306,21 @@ struct request_members {
     const char *document_json;     /* objects from here on */
     const char *look_json;
     const char *brand_json;
+    const char *files_json;
+    int64_t width; /* 0: none, also below */
+    int64_t max_height;
 };
 
 static void write_json_if(struct json_writer *json, const char *name, const char *text)
 {
     if (text != NULL)
         json_member_raw(json, name, text);
+}
+
+static void write_int_if(struct json_writer *json, const char *name, int64_t value)
+{
+    if (value != 0)
+        json_member_int(json, name, value);
 }
 
 /* Writes the request line. The id must be first: the process needs it to reply to lines that it cannot parse. */
@@ -332,6 +341,9 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     write_json_if(&json, "document", request->document_json);
     write_json_if(&json, "look", request->look_json);
     write_json_if(&json, "brand", request->brand_json);
+    write_json_if(&json, "files", request->files_json);
+    write_int_if(&json, "width", request->width);
+    write_int_if(&json, "maxHeight", request->max_height);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -392,6 +404,15 @@ bool renderer_draw_document(struct renderer *renderer, struct arena *arena, cons
 {
     const struct request_members members = {
         .op = "drawDocument", .document_json = document_json, .look_json = look_json, .brand_json = brand_json
+    };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width, int64_t max_height,
+                        const char *files_json, const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "drawPage", .content = html, .width = width, .max_height = max_height, .files_json = files_json
     };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }

@@ -84,6 +84,14 @@ MUST_CHECK bool renderer_draw_document(struct renderer *renderer, struct arena *
                                        const char *look_json, const char *brand_json, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6, 7);
 
+/* Draws an HTML page as a PNG, without network and scripts. `files_json` is an object from the addresses of images to objects with
+ * type and data (base64). The result has png (base64), width, height, isCut, and missing: addresses of images that it would show.
+ * Errors: INVALID_REQUEST (html: it takes too long or too much memory), PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above and without
+ * an installed browser. */
+MUST_CHECK bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width,
+                                   int64_t max_height, const char *files_json, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 6, 7, 8);
+
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -23,6 +23,23 @@ static bool check_image_url(const char *url, const char *param, struct error *er
     return is_web_address(url) || fail(err, ERR_INVALID_REQUEST, param, "%s must be an http or https address.", param);
 }
 
+/* ---- content.htmlToPng ---- */
+
+enum { PAGE_WIDTH = 600, PAGE_MAX_HEIGHT = 16384 };
+
+bool op_content_html_to_png(struct op_context *ctx, const struct content_html_to_png_args *args, struct reply *reply,
+                            struct error *err)
+{
+    struct draw_page_payload payload = {
+        .html = args->html,
+        .width = args->width.set ? args->width.value : PAGE_WIDTH,
+        .max_height = args->max_height.set ? args->max_height.value : PAGE_MAX_HEIGHT,
+        .public_url = ctx->work.engine->public_url,
+    };
+    return check_hosting(ctx, err) &&
+           op_context_enqueue(ctx, reply, draw_page_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
 /* ---- content.resize, content.optimize ---- */
 
 static bool enqueue_transform(struct op_context *ctx, const struct transform_image_payload *payload, struct reply *reply,

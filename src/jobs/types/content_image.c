@@ -167,3 +167,14 @@ bool content_image_host(struct job *job, const char *public_url, const struct pi
     *ret_hosted = (struct hosted_picture){ .asset = asset, .url = asset_url(job->work.arena, public_url, &name) };
     return true;
 }
+
+void content_image_write_notes(struct json_writer *json, const struct text_list *notes)
+{
+    if (notes->count == 0)
+        return;
+    json_key(json, "notes");
+    json_array_begin(json);
+    for (size_t i = 0; i < notes->count; i++)
+        json_text(json, notes->items[i]);
+    json_array_end(json);
+}

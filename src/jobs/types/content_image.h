@@ -34,3 +34,6 @@ struct hosted_picture {
 MUST_CHECK bool content_image_host(struct job *job, const char *public_url, const struct picture *picture, const char *kind,
                                    const char *source_url, struct hosted_picture *ret_hosted, struct error *err)
     NONNULL(1, 2, 3, 4, 6, 7);
+
+/* Writes the member `notes`, unless there are none. */
+void content_image_write_notes(struct json_writer *json, const struct text_list *notes) NONNULL(1, 2);

@@ -16,6 +16,8 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
 const preparer = new Preparer();
 /** The JSX renderer. The first JSX design loads and starts it. */
 let jsxRenderer = null;
+/** The painter. The first picture loads and starts it. */
+let painter = null;
 /** Count of requests that were read and have no reply yet. */
 let unanswered = 0;
 
@@ -35,8 +37,22 @@ function replyError(id, error) {
 async function prepare({ format, content, baseUrl }) {
   if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
   const { JsxRenderer } = await import('./jsx/jsx.mjs');
+  painter?.close();
   jsxRenderer ??= new JsxRenderer();
   return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
+}
+
+/** Resolves with the result of a `drawPage` request. One browser runs at a time. */
+async function drawPage(request) {
+  const { Painter } = await import('./pictures/painter.mjs');
+  jsxRenderer?.close();
+  painter ??= new Painter();
+  return painter.drawPage(request);
+}
+
+function run(request) {
+  if (request.op === 'prepare') return prepare(request);
+  return request.op === 'drawPage' ? drawPage(request) : preparer.prepare(request);
 }
 
 async function handleLine(line) {
@@ -56,7 +72,7 @@ async function answer(line) {
     return;
   }
   try {
-    reply({ id, ok: true, result: await (request.op === 'prepare' ? prepare(request) : preparer.prepare(request)) });
+    reply({ id, ok: true, result: await run(request) });
   } catch (failure) {
     if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));

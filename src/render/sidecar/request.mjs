@@ -13,6 +13,7 @@ const MEMBERS = {
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
   outline: new Set(['id', 'op', 'content']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
+  drawPage: new Set(['id', 'op', 'content', 'width', 'maxHeight', 'files']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -49,7 +50,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "drawPage" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -58,6 +59,7 @@ function checkRequest(message) {
   if (message.op === 'replaceText') return checkReplaceText(message);
   if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
+  if (message.op === 'drawPage') return checkDrawPage(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
@@ -68,6 +70,16 @@ function checkDrawDocument({ document, look, brand }) {
   const isWhole = isObject(document) && Array.isArray(document.blocks) && isObject(look) && isObject(brand);
   if (!isWhole) throw invalidRequest(null, 'A document, a look and a brand must be objects.');
   return { op: 'drawDocument', content: JSON.stringify({ document, look, brand }) };
+}
+
+function checkDrawPage({ content, width, maxHeight, files = {} }) {
+  const isSide = (value) => Number.isInteger(value) && value >= 1 && value <= LIMITS.pageSide;
+  if (typeof content !== 'string' || content.length > LIMITS.pageChars) throw tooLarge('html', `The HTML is longer than ${LIMITS.pageChars} characters.`);
+  if (!isSide(width) || !isSide(maxHeight)) throw invalidRequest(null, `A side has 1 to ${LIMITS.pageSide} pixels.`);
+  const isMap = isObject(files) && Object.keys(files).length <= LIMITS.pageFiles
+    && Object.values(files).every((file) => typeof file?.type === 'string' && typeof file.data === 'string');
+  if (!isMap) throw invalidRequest(null, `The files must be an object of at most ${LIMITS.pageFiles} addresses.`);
+  return { op: 'drawPage', content, width, maxHeight, files };
 }
 
 function checkFinished(content) {

@@ -147,6 +147,28 @@ describe('content operations', LIMIT, () => {
     assert.deepEqual([both.status, both.body.error.param], [400, 'imageUrl']);
   });
 
+  test('R-388, R-156: HTML is drawn without scripts and network; its images come through the guarded client', async () => {
+    const before = await used();
+    const { base, port } = images;
+    const html = `<body style="margin:0;background:#fff"><script>document.body.style.background = '#f00'</script>
+      <img src="${base}/squares.png" style="display:block"><img src="http://0.0.0.0:${port}/secret.png" width=9 height=9>
+      <iframe src="${base}/frame.html" style="display:none"></iframe><link rel="stylesheet" href="${base}/style.css">
+      <div style="height:500px;width:20px;background:#00f"></div>`;
+    const drawn = await rest.post('/v1/content/html-to-png', { html, width: 320 });
+    assert.deepEqual([drawn.status, drawn.body.width, drawn.headers['x-credit-cost']], [200, 320, '1'], JSON.stringify(drawn.body));
+    assert.match(drawn.body.notes.join(), /secret\.png is not shown: its server is not on the public internet/);
+    assert.deepEqual([images.hits.get('/secret.png'), images.hits.get('/frame.html'), images.hits.get('/style.css')], [undefined, undefined, undefined]);
+    const bytes = await bytesAt(drawn.body.url);
+    assert.deepEqual(header(bytes).slice(0, 2), [320, drawn.body.height]);
+    assert.ok(drawn.body.height >= 700 && drawn.body.height < 740, `${drawn.body.height}`);
+    const pixels = execFileSync('vips', ['copy', 'stdin', '.ppm'], { input: bytes }).subarray(-320 * drawn.body.height * 3);
+    const at = (x, y) => [...pixels.subarray(3 * (y * 320 + x)).subarray(0, 3)];
+    assert.deepEqual([at(40, 5), at(310, 5), at(5, drawn.body.height - 20)], [[190, 20, 40], [255, 255, 255], [0, 0, 255]]);
+    const cut = await rest.post('/v1/content/html-to-png', { html: '<p style="height:900px">x</p>', maxHeight: 300 });
+    assert.deepEqual([cut.body.width, cut.body.height, cut.body.notes.length], [600, 300, 1]);
+    assert.equal(await used(), before + 2);
+  });
+
   test('bad input gets an error that names the argument, and nothing is charged', async () => {
     const { base, port } = images;
     const before = await used();

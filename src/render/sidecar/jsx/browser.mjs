@@ -1,4 +1,4 @@
-// Headless Chromium that runs the code of JSX designs. This process controls it over the debugging pipe (descriptors 3 and
+// Headless Chromium that runs the code of JSX designs and draws pictures (../pictures). This process controls it over the debugging pipe (descriptors 3 and
 // 4, NUL-terminated JSON). The browser has no network: no name resolves, every address goes to a proxy that does not
 // exist, the content security policy of the page allows no source, and this process fails every remaining request. Each
 // page has its own browser context. The browser ends when the pipe closes, so also when this process dies.
@@ -33,11 +33,13 @@ const FLAGS = [
   '--remote-debugging-pipe', '--disable-gpu', '--disable-dev-shm-usage', '--mute-audio', '--no-first-run',
   '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-default-apps',
   '--disable-extensions', '--disable-sync', '--disable-breakpad', '--disable-domain-reliability', '--dns-prefetch-disable',
-  '--renderer-process-limit=1', '--blink-settings=imagesEnabled=false',
+  '--renderer-process-limit=1',
   '--host-resolver-rules=MAP * ~NOTFOUND', '--proxy-server=http://127.0.0.1:9', '--proxy-bypass-list=<-loopback>',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   `--js-flags=--max-old-space-size=${LIMITS.browserHeapMb}`,
 ];
+
+const WITHOUT_IMAGES = '--blink-settings=imagesEnabled=false';
 
 const PAGE = `data:text/html,${encodeURIComponent('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">')}`;
 
@@ -82,10 +84,12 @@ export class Browser {
   /**
    * Starts the browser with its own sandbox, or without it when the system does not allow one.
    * @param {string} path
+   * @param {{images?: boolean}} [options] `images`: pages show images
    */
-  static async start(path) {
+  static async start(path, { images = false } = {}) {
+    const always = images ? [] : [WITHOUT_IMAGES];
     for (const flags of [[], ['--no-sandbox']]) {
-      const browser = new Browser(path, flags);
+      const browser = new Browser(path, [...always, ...flags]);
       try {
         await browser.send('Browser.getVersion', {}, { ms: LIMITS.jsxStartMs });
         browser.#isStarted = true;
@@ -236,6 +240,9 @@ class Page {
     this.browser = browser;
     this.sessionId = sessionId;
     this.contextId = contextId;
+    /** Answers requests of the page in place of a failure: (params) => whether it has sent an answer. */
+    this.onRequest = null;
+    this.onLoad = null;
   }
 
   send(method, params = {}, ms = undefined) {
@@ -282,7 +289,10 @@ class Page {
 
   onEvent(method, params) {
     const ignoreEnd = () => {}; // the call that waits for the page gets the error
-    if (method === 'Fetch.requestPaused') {
+    if (method === 'Page.loadEventFired') {
+      this.onLoad?.();
+    } else if (method === 'Fetch.requestPaused') {
+      if (this.onRequest?.(params) === true) return;
       this.send('Fetch.failRequest', { requestId: params.requestId, errorReason: 'BlockedByClient' }).catch(ignoreEnd);
     } else if (method === 'Page.javascriptDialogOpening') {
       this.send('Page.handleJavaScriptDialog', { accept: false }).catch(ignoreEnd);
