@@ -40,6 +40,38 @@ bool op_content_html_to_png(struct op_context *ctx, const struct content_html_to
            op_context_enqueue(ctx, reply, draw_page_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }
 
+/* ---- content.gif ---- */
+
+enum { GIF_WIDTH = 600 };
+
+/* Refuses an argument of another source, which would be ignored. */
+static bool check_gif_source(const struct content_gif_args *args, struct error *err)
+{
+    if (args->from == CONTENT_GIF_FROM_VIDEO)
+        return fail(err, ERR_SERVICE_UNAVAILABLE, "from", "%s",
+                    "Animations of videos cannot be made here. Give from image or prompt.");
+    if (args->video_url != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "videoUrl", "videoUrl goes with from video only.");
+    if (args->from == CONTENT_GIF_FROM_IMAGE)
+        return args->image_url != NULL ? check_image_url(args->image_url, "imageUrl", err)
+                                       : fail(err, ERR_INVALID_REQUEST, "imageUrl", "Give the address of the image in imageUrl.");
+    if (args->image_url != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "imageUrl", "imageUrl goes with from image only.");
+    return args->prompt != NULL || fail(err, ERR_INVALID_REQUEST, "prompt", "Say in prompt what the animation shows.");
+}
+
+bool op_content_gif(struct op_context *ctx, const struct content_gif_args *args, struct reply *reply, struct error *err)
+{
+    struct make_gif_payload payload = {
+        .prompt = args->prompt,
+        .image_url = args->image_url,
+        .width = args->width.set ? args->width.value : GIF_WIDTH,
+        .public_url = ctx->work.engine->public_url,
+    };
+    return check_gif_source(args, err) && check_hosting(ctx, err) &&
+           op_context_enqueue(ctx, reply, make_gif_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
 /* ---- content.resize, content.optimize ---- */
 
 static bool enqueue_transform(struct op_context *ctx, const struct transform_image_payload *payload, struct reply *reply,

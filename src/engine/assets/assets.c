@@ -61,6 +61,22 @@ char *asset_url(struct arena *arena, const char *public_url, const struct asset_
     return arena_printf(arena, "%s/assets/%s", public_url, name->text);
 }
 
+bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls, struct error *err)
+{
+    struct asset_slides_params params = { .brand_id = work->brand_id, .limit = limit };
+    struct asset_slides_row *rows;
+    size_t count;
+    if (!sql_asset_slides(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    const char **urls = arena_array(work->arena, count + 1, sizeof(*urls));
+    for (size_t i = 0; i < count; i++) {
+        struct asset_name name = asset_name_of(rows[i].hash.data, asset_type_named(rows[i].type));
+        urls[i] = asset_url(work->arena, public_url, &name);
+    }
+    *ret_urls = (struct text_list){ urls, count };
+    return true;
+}
+
 /* ---- Listing ---- */
 
 /* Images rarely match a ratio exactly: 1366 by 768 counts as 16:9. */

@@ -33,6 +33,10 @@ MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *re
 /* Records that the brand of the work uses these images. Recording an image again is not an error. */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
+/* The public URLs of the newest images of the brand's library that do not move and are no icons; at most `limit`. */
+MUST_CHECK bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls,
+                             struct error *err) NONNULL(1, 2, 4, 5);
+
 /* Filter for the images of a brand; NULL: any. */
 struct asset_filter {
     const char *type;         /* a name of asset_type_name */

@@ -42,3 +42,13 @@ select id, hash, type, kind, width, height, created_at
    and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
  order by id
  limit :limit;
+
+-- The newest images of the library that do not move, for a slideshow.
+-- name: asset_slides :many
+-- params: brand_id bigint, limit bigint
+-- columns: hash bytea, type text
+select hash, type
+  from assets
+ where brand_id = :brand_id and kind = 'brand' and frames = 1 and width >= 100 and height >= 100
+ order by id desc
+ limit :limit;

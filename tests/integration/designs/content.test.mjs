@@ -169,6 +169,59 @@ describe('content operations', LIMIT, () => {
     assert.equal(await used(), before + 2);
   });
 
+  /** Makes a GIF and judges it by gifsicle: frames, delays in seconds, whether it repeats, and the bytes of `gifsicle -O3`. */
+  async function animate(args) {
+    const answer = await rest.post('/v1/content/gif', args);
+    assert.deepEqual([answer.status, answer.headers['x-credit-cost']], [200, '10'], JSON.stringify(answer.body));
+    const bytes = await bytesAt(answer.body.gifUrl);
+    const file = join(programs.folder, 'judged.gif');
+    writeFileSync(file, bytes);
+    const said = execFileSync('gifsicle', ['--info', file], { encoding: 'utf8' });
+    assert.doesNotMatch(said, /local color table/, 'the frames share one palette');
+    assert.equal(Number(/ (\d+) images?/.exec(said)[1]), answer.body.frames);
+    assert.ok(bytes.length === answer.body.bytes && bytes.length <= 1_000_000, `${bytes.length}`);
+    const delays = [...said.matchAll(/delay ([\d.]+)s/g)].map(([, seconds]) => Number(seconds));
+    assert.equal(delays.length, answer.body.frames);
+    const best = execFileSync('gifsicle', ['-O3', file], { maxBuffer: 1 << 24 }).length;
+    return { ...answer.body, delays, repeats: /loop forever/.test(said), best };
+  }
+
+  test('R-389, R-157, D-91: animations of an image, a text, a countdown and the library, with one palette and at most 1 MB', async (t) => {
+    const before = await used();
+    const zoom = await animate({ from: 'image', imageUrl: `${images.base}/squares.png`, prompt: 'zoom in slowly', width: 240 });
+    assert.deepEqual([zoom.width, zoom.height, zoom.frames, zoom.colours, zoom.repeats, zoom.notes], [240, 160, 24, 256, true, undefined]);
+    assert.deepEqual(new Set(zoom.delays), new Set([0.1]));
+    const text = await animate({ from: 'prompt', prompt: 'Reveal the text "Spring <sale> starts today"', width: 300 });
+    assert.deepEqual([text.width, text.height, text.frames], [300, 120, 5]);
+    assert.deepEqual(text.delays, [0.35, 0.35, 0.35, 0.35, 2.5]);
+    const countdown = await animate({ from: 'prompt', prompt: 'A countdown to 2099-12-24 18:00', width: 300 });
+    assert.deepEqual([countdown.frames, countdown.repeats, countdown.delays[7]], [30, false, 1]);
+    assert.match(countdown.notes.join(), /plays once/);
+    const slides = await animate({ from: 'prompt', prompt: 'A slideshow of our pictures', width: 200 });
+    assert.deepEqual([slides.width, slides.height, slides.frames], [200, 133, 2]);
+    let state = 1;
+    const noise = colourPng(400, 300, () => [0, 8, 16].map((bits) => ((state = (state * 1103515245 + 12345) % 2147483648) >> bits) & 255));
+    images.files['/noise.png'] = ['image/png', noise];
+    const lossy = await animate({ from: 'image', imageUrl: `${images.base}/noise.png`, prompt: 'pan left', width: 400 });
+    assert.ok(lossy.width < 400 && lossy.frames === 12 && lossy.colours === 64 && lossy.notes.length === 3, JSON.stringify(lossy));
+    for (const { bytes, best } of [zoom, text, countdown, slides, lossy]) {
+      t.diagnostic(`${bytes} bytes, ${(bytes / best).toFixed(3)} of gifsicle -O3`);
+      assert.ok(bytes <= best * 1.15, `${bytes} and ${best}`);
+    }
+    assert.equal(await used(), before + 50);
+    const refused = [
+      [{ from: 'prompt', prompt: 'A dancing cat' }, 503, 'SERVICE_UNAVAILABLE', 'prompt'],
+      [{ from: 'image', imageUrl: `${images.base}/photo.png`, prompt: 'make it rain' }, 503, 'SERVICE_UNAVAILABLE', 'prompt'],
+      [{ from: 'prompt', prompt: 'A countdown to 2001-01-01' }, 400, 'INVALID_REQUEST', 'prompt'],
+      [{ from: 'image', imageUrl: `${images.base}/cut.png` }, 400, 'INVALID_REQUEST', 'imageUrl'],
+    ];
+    for (const [args, status, code, param] of refused) {
+      const { status: given, body } = await rest.post('/v1/content/gif', args);
+      assert.deepEqual([given, body.error?.code, body.error?.param], [status, code, param], JSON.stringify(body));
+    }
+    assert.equal(await used(), before + 50);
+  });
+
   test('bad input gets an error that names the argument, and nothing is charged', async () => {
     const { base, port } = images;
     const before = await used();
