@@ -1,4 +1,4 @@
-/* Prompts of animations: the words that are known, dates, texts, and the pages of the frames. */
+/* prompts of animations: the words that are known, dates, texts, and the pages of the frames. */
 #include "jobs/types/gif_prompt.h"
 
 #include "base/clock.h"

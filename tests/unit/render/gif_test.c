@@ -1,5 +1,5 @@
 /*
- * GIF: the times of frames, leaving out frames, reading raw pixels, and the views
+ * R-389, GIF: the times of frames, leaving out frames, reading raw pixels, and the views
  * of a movement. The encoder itself is tested with real programs by
  * tests/integration/designs/content.test.mjs.
  */
