@@ -8,7 +8,7 @@ select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :b
 -- name: assets_keep :exec
 -- params: brand_id bigint, hashes text[], types text[], kinds text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
 insert into assets (brand_id, hash, type, kind, bytes, width, height, frames, source_url, created_at)
-select :brand_id, decode(g.hash, 'hex'), g.type, g.kind, g.bytes, g.width, g.height, g.frames, g.source_url, :now
+select distinct on (g.hash) :brand_id, decode(g.hash, 'hex'), g.type, g.kind, g.bytes, g.width, g.height, g.frames, g.source_url, :now
   from unnest(:hashes::text[], :types::text[], :kinds::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
               :source_urls::text[]) as g(hash, type, kind, bytes, width, height, frames, source_url)
  order by g.hash
@@ -50,5 +50,5 @@ select id, hash, type, kind, width, height, created_at
 select hash, type
   from assets
  where brand_id = :brand_id and kind = 'brand' and frames = 1 and width >= 100 and height >= 100
- order by id desc
+ order by assets.id desc
  limit :limit;
