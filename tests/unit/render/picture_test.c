@@ -1,4 +1,5 @@
-/* plans of resizing and optimizing: sizes that are refused, and the arguments of the programs. Then a real run and its faults. */
+/* R-390: plans of resizing and optimizing: sizes that are refused, and the arguments of the programs. Then a real run and its
+ * faults. */
 #include "render/picture.h"
 
 #include <setjmp.h>
