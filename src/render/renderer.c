@@ -309,6 +309,7 @@ struct request_members {
     const char *files_json;
     int64_t width; /* 0: none, also below */
     int64_t max_height;
+    int64_t max_frames;
 };
 
 static void write_json_if(struct json_writer *json, const char *name, const char *text)
@@ -344,6 +345,7 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     write_json_if(&json, "files", request->files_json);
     write_int_if(&json, "width", request->width);
     write_int_if(&json, "maxHeight", request->max_height);
+    write_int_if(&json, "maxFrames", request->max_frames);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -414,6 +416,13 @@ bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const ch
     const struct request_members members = {
         .op = "drawPage", .content = html, .width = width, .max_height = max_height, .files_json = files_json
     };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width, int64_t max_frames,
+                          const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = { .op = "drawFrames", .content = video, .width = width, .max_frames = max_frames };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 

@@ -44,20 +44,22 @@ bool op_content_html_to_png(struct op_context *ctx, const struct content_html_to
 
 enum { GIF_WIDTH = 600 };
 
-/* Refuses an argument of another source, which would be ignored. */
+/* One address goes with its source, and the other one would be ignored. */
+static bool check_gif_url(bool is_wanted, const char *url, const char *param, const char *source, struct error *err)
+{
+    if (is_wanted)
+        return url != NULL ? check_image_url(url, param, err)
+                           : fail(err, ERR_INVALID_REQUEST, param, "Give the address of the %s in %s.", source, param);
+    return url == NULL || fail(err, ERR_INVALID_REQUEST, param, "%s goes with from %s only.", param, source);
+}
+
 static bool check_gif_source(const struct content_gif_args *args, struct error *err)
 {
-    if (args->from == CONTENT_GIF_FROM_VIDEO)
-        return fail(err, ERR_SERVICE_UNAVAILABLE, "from", "%s",
-                    "Animations of videos cannot be made here. Give from image or prompt.");
-    if (args->video_url != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "videoUrl", "videoUrl goes with from video only.");
-    if (args->from == CONTENT_GIF_FROM_IMAGE)
-        return args->image_url != NULL ? check_image_url(args->image_url, "imageUrl", err)
-                                       : fail(err, ERR_INVALID_REQUEST, "imageUrl", "Give the address of the image in imageUrl.");
-    if (args->image_url != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "imageUrl", "imageUrl goes with from image only.");
-    return args->prompt != NULL || fail(err, ERR_INVALID_REQUEST, "prompt", "Say in prompt what the animation shows.");
+    bool needs_prompt = args->from == CONTENT_GIF_FROM_PROMPT;
+    return check_gif_url(args->from == CONTENT_GIF_FROM_VIDEO, args->video_url, "videoUrl", "video", err) &&
+           check_gif_url(args->from == CONTENT_GIF_FROM_IMAGE, args->image_url, "imageUrl", "image", err) &&
+           (!needs_prompt || args->prompt != NULL ||
+            fail(err, ERR_INVALID_REQUEST, "prompt", "Say in prompt what the animation shows."));
 }
 
 bool op_content_gif(struct op_context *ctx, const struct content_gif_args *args, struct reply *reply, struct error *err)
@@ -65,6 +67,7 @@ bool op_content_gif(struct op_context *ctx, const struct content_gif_args *args,
     struct make_gif_payload payload = {
         .prompt = args->prompt,
         .image_url = args->image_url,
+        .video_url = args->video_url,
         .width = args->width.set ? args->width.value : GIF_WIDTH,
         .public_url = ctx->work.engine->public_url,
     };

@@ -41,19 +41,23 @@ static bool asked_to_stop(void *context)
     return taking->is_cancelled;
 }
 
-static bool fetch_image(struct taking *taking, const char *url, struct error *err)
+bool content_image_fetch(struct job *job, const char *url, const char *param, const char *what, size_t max_bytes,
+                         struct bytes *ret_bytes, struct error *err)
 {
+    struct taking taking = { .job = job, .param = param };
     struct fetch_config config = fetch_config_default();
+    config.max_bytes = max_bytes;
     config.all_ms = FETCH_ALL_MS;
-    config.allow_loopback = taking->job->services->fetch_allow_loopback;
+    config.allow_loopback = job->services->fetch_allow_loopback;
     config.arrived = image_arrived;
     config.should_stop = asked_to_stop;
-    config.context = taking;
+    config.context = &taking;
     fetch_all(&config, &url, 1);
-    if (taking->is_cancelled)
+    if (taking.is_cancelled)
         return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
-    return taking->outcome == FETCH_OK ||
-           fail(err, ERR_INVALID_REQUEST, taking->param, "The image cannot be fetched: %s.", taking->reason);
+    *ret_bytes = taking.bytes;
+    return taking.outcome == FETCH_OK ||
+           fail(err, ERR_INVALID_REQUEST, param, "The %s cannot be fetched: %s.", what, taking.reason);
 }
 
 static void close_fd(int *fd)
@@ -103,7 +107,8 @@ bool content_image_take(struct job *job, const char *public_url, const char *url
     struct taking taking = { .job = job, .param = param };
     struct asset_name name;
     bool is_own = own_name(public_url, url, &name);
-    if (!(is_own ? read_own(&taking, &name, err) : fetch_image(&taking, url, err)) ||
+    if (!(is_own ? read_own(&taking, &name, err)
+                 : content_image_fetch(job, url, param, "image", IMAGE_MAX_BYTES, &taking.bytes, err)) ||
         !image_check(checker, taking.bytes.data, taking.bytes.size, &ret_image->facts, err))
         return false;
     ret_image->bytes = taking.bytes;

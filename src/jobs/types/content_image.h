@@ -18,6 +18,11 @@ MUST_CHECK bool content_image_take(struct job *job, const char *public_url, cons
                                    struct image_checker *checker, struct picture *ret_image, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6, 7);
 
+/* Fetches any file of at most `max_bytes` through the guarded client. `what` names it in errors ("image"). Errors: INVALID_REQUEST
+ * (the address, the fetch), SERVICE_UNAVAILABLE (the caller cancelled). */
+MUST_CHECK bool content_image_fetch(struct job *job, const char *url, const char *param, const char *what, size_t max_bytes,
+                                    struct bytes *ret_bytes, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
+
 /* Names the argument in an INVALID_REQUEST that has no param yet. Returns false. */
 bool content_image_blame(const char *param, struct error *err) NONNULL(1, 2);
 

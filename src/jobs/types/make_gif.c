@@ -1,12 +1,15 @@
 /*
- * The job of content.gif: draws the frames of an image that moves, of a text, a
- * countdown or a slideshow, makes a GIF of at most 1 MB of them and hosts it;
+ * The job of content.gif: draws the frames of an image that moves, of a video, a
+ * text, a countdown or a slideshow, makes a GIF of at most 1 MB of them and hosts it;
  * settling records it among the images of the brand and answers the caller.
  */
+#include "base/json_read.h"
+#include "base/text.h"
 #include "catalogue/job_types.h"
 #include "jobs/types/content_image.h"
 #include "jobs/types/gif_prompt.h"
 #include "jobs/types/page_picture.h"
+#include "render/renderer.h"
 
 #include <inttypes.h>
 
@@ -17,6 +20,8 @@ enum {
     PAGE_MAX_HEIGHT = 16384,
     PPM_MAX_BYTES = 3 * GIF_MAX_PIXELS + 1024,
     MAX_NOTES = 6,
+    VIDEO_MAX_BYTES = 6 * 1000 * 1000, /* in base64 it fits into one request of the renderer */
+    VIDEO_MAX_FRAMES = 48,
 };
 
 /* The work, and the result of execute, for settle. */
@@ -27,6 +32,7 @@ struct making {
     enum motion motion;
     struct gif_prompt prompt;
     struct text_list slides;
+    const char *video; /* in base64 */
     struct gif gif;
     struct hosted_picture hosted;
     const char *notes[MAX_NOTES];
@@ -147,6 +153,44 @@ static bool draw_countdown(void *context, int64_t width, struct gif_frames *fram
     return draw_page(making, page, frames, err);
 }
 
+static bool draw_video(void *context, int64_t width, struct gif_frames *frames, struct error *err)
+{
+    struct making *making = context;
+    struct arena *arena = making->job->work.arena;
+    struct picture drawn;
+    const json_t *result;
+    int64_t height;
+    if (!renderer_draw_frames(making->job->services->renderer, arena, making->video, width, VIDEO_MAX_FRAMES, &result, err))
+        return false;
+    const char *png = json_get_text(result, "png");
+    size_t size = 0;
+    const unsigned char *bytes = png != NULL ? base64_decode(arena, png, &size) : NULL;
+    drawn.bytes = (struct bytes){ bytes, size };
+    frames->height = json_get_int(result, "height", 0);
+    frames->count = (size_t)json_get_int(result, "frames", 0);
+    if (bytes == NULL || frames->count == 0 || frames->count > VIDEO_MAX_FRAMES)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The frames of the video could not be drawn.");
+    for (size_t i = 0; i < frames->count; i++)
+        frames->delays_cs[i] = (int)((json_get_int(result, "everyMs", 0) + 5) / 10);
+    const char *same = arena_printf(arena, "%" PRId64 "x", json_get_int(result, "width", 1));
+    return image_check(making->checker, bytes, size, &drawn.facts, err) &&
+           (drawn.facts.type == IMAGE_PNG ||
+            fail(err, ERR_INVALID_REQUEST, "videoUrl", "The frames of the video are too large.")) &&
+           decode(making, &drawn, same, false, frames->pixels, &frames->width, &height, err) &&
+           (height == frames->height * (int64_t)frames->count ||
+            fail(err, ERR_INTERNAL_ERROR, NULL, "The frames of the video could not be drawn."));
+}
+
+static bool take_video(struct making *making, const char *url, struct error *err)
+{
+    struct bytes video;
+    if (!content_image_fetch(making->job, url, "videoUrl", "video", VIDEO_MAX_BYTES, &video, err))
+        return false;
+    making->video = base64_encode(making->job->work.arena, video.data, video.size);
+    note(making, "It shows the first 6 seconds of the video at most.");
+    return true;
+}
+
 /* ---- The job ---- */
 
 static bool find_slides(struct making *making, const char *public_url, struct error *err)
@@ -167,6 +211,10 @@ static bool choose_source(struct making *making, struct gif_source *ret_source, 
         return gif_prompt_motion(payload->prompt, &making->motion, err) &&
                content_image_take(making->job, payload->public_url, payload->image_url, "imageUrl", making->checker, &making->image,
                                   err);
+    if (payload->video_url != NULL) {
+        ret_source->draw = draw_video;
+        return take_video(making, payload->video_url, err);
+    }
     if (!gif_prompt_read(making->job->work.arena, payload->prompt, making->job->work.now_us, &making->prompt, err))
         return false;
     switch (making->prompt.subject) {
@@ -210,7 +258,10 @@ static bool execute(struct job *job, struct error *err)
     if (!choose_source(making, &source, err))
         return false;
     if (!gif_make(job->work.arena, &source, payload->width, &making->gif, err))
-        return content_image_blame(payload->image_url != NULL ? "imageUrl" : "prompt", err);
+        return content_image_blame(payload->image_url != NULL   ? "imageUrl"
+                                   : payload->video_url != NULL ? "videoUrl"
+                                                                : "prompt",
+                                   err);
     note_losses(making, payload->width);
     picture.bytes = making->gif.bytes;
     if (!image_check(checker, picture.bytes.data, picture.bytes.size, &picture.facts, err))

@@ -64,6 +64,10 @@ export const LIMITS = Object.freeze({
   pageFiles: 50,
   pageMs: 5_000,
   pageWaitFactor: 4 * patience,
+  /** An animation of a video: its first seconds, frames a second, pixels of all frames. */
+  videoSeconds: 6,
+  videoRate: 8,
+  videoPixels: 8_000_000,
   /** The browser is replaced after this number of designs, and ended after this idle time. */
   browserJobs: 100,
   browserIdleMs: 60_000,

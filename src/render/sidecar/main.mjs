@@ -42,17 +42,17 @@ async function prepare({ format, content, baseUrl }) {
   return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
 }
 
-/** Resolves with the result of a `drawPage` request. One browser runs at a time. */
-async function drawPage(request) {
+/** Resolves with the result of a `drawPage` or `drawFrames` request. One browser runs at a time. */
+async function drawPicture(request) {
   const { Painter } = await import('./pictures/painter.mjs');
   jsxRenderer?.close();
   painter ??= new Painter();
-  return painter.drawPage(request);
+  return request.op === 'drawPage' ? painter.drawPage(request) : painter.drawFrames(request);
 }
 
 function run(request) {
   if (request.op === 'prepare') return prepare(request);
-  return request.op === 'drawPage' ? drawPage(request) : preparer.prepare(request);
+  return request.op === 'drawPage' || request.op === 'drawFrames' ? drawPicture(request) : preparer.prepare(request);
 }
 
 async function handleLine(line) {

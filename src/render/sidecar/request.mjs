@@ -13,6 +13,7 @@ const MEMBERS = {
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
   outline: new Set(['id', 'op', 'content']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
+  drawFrames: new Set(['id', 'op', 'content', 'width', 'maxFrames']),
   drawPage: new Set(['id', 'op', 'content', 'width', 'maxHeight', 'files']),
 };
 
@@ -50,7 +51,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "drawPage" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "drawPage", "drawFrames" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -60,6 +61,7 @@ function checkRequest(message) {
   if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
   if (message.op === 'drawPage') return checkDrawPage(message);
+  if (message.op === 'drawFrames') return checkDrawFrames(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
@@ -80,6 +82,13 @@ function checkDrawPage({ content, width, maxHeight, files = {} }) {
     && Object.values(files).every((file) => typeof file?.type === 'string' && typeof file.data === 'string');
   if (!isMap) throw invalidRequest(null, `The files must be an object of at most ${LIMITS.pageFiles} addresses.`);
   return { op: 'drawPage', content, width, maxHeight, files };
+}
+
+function checkDrawFrames({ content, width, maxFrames }) {
+  const isCount = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
+  const isWhole = typeof content === 'string' && isCount(width, LIMITS.pageSide) && isCount(maxFrames, LIMITS.pageFiles);
+  if (!isWhole) throw invalidRequest(null, 'A video has its content, a width and a number of frames.');
+  return { op: 'drawFrames', content, width, maxFrames };
 }
 
 function checkFinished(content) {

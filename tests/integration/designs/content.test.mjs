@@ -11,6 +11,7 @@ import { ImageServer } from '../../lib/image_server.mjs';
 import { colourPng, gif } from '../../lib/images.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
+import { MP4, WEBM } from '../../lib/videos.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
@@ -186,7 +187,7 @@ describe('content operations', LIMIT, () => {
     return { ...answer.body, delays, repeats: /loop forever/.test(said), best };
   }
 
-  test('R-389, R-157, D-91: animations of an image, a text, a countdown and the library, with one palette and at most 1 MB', async (t) => {
+  test('R-389, R-157, D-91: animations of an image, a video, a text, a countdown and the library, with one palette and at most 1 MB', async (t) => {
     const before = await used();
     const zoom = await animate({ from: 'image', imageUrl: `${images.base}/squares.png`, prompt: 'zoom in slowly', width: 240 });
     assert.deepEqual([zoom.width, zoom.height, zoom.frames, zoom.colours, zoom.repeats, zoom.notes], [240, 160, 24, 256, true, undefined]);
@@ -204,12 +205,20 @@ describe('content operations', LIMIT, () => {
     images.files['/noise.png'] = ['image/png', noise];
     const lossy = await animate({ from: 'image', imageUrl: `${images.base}/noise.png`, prompt: 'pan left', width: 320 });
     assert.ok(lossy.frames === 12 && lossy.colours === 64 && lossy.notes.length >= 2, JSON.stringify(lossy));
+    Object.assign(images.files, { '/red-blue.webm': ['video/webm', WEBM], '/red-blue.mp4': ['video/mp4', MP4] });
+    for (const path of ['/red-blue.webm', '/red-blue.mp4']) {
+      const video = await animate({ from: 'video', videoUrl: images.base + path, width: 120 });
+      assert.deepEqual([video.width, video.height, video.repeats], [120, 68, true]);
+      assert.ok(video.frames >= 8 && video.frames <= 12 && video.delays.every((delay) => delay >= 0.12 && delay <= 0.14), JSON.stringify(video));
+    }
     for (const { bytes, best } of [zoom, text, countdown, slides, lossy]) {
       t.diagnostic(`${bytes} bytes, ${(bytes / best).toFixed(3)} of gifsicle -O3`);
       assert.ok(bytes <= best * 1.15, `${bytes} and ${best}`);
     }
-    assert.equal(await used(), before + 50);
+    assert.equal(await used(), before + 70);
     const refused = [
+      [{ from: 'video', videoUrl: `${images.base}/photo.png` }, 400, 'INVALID_REQUEST', 'videoUrl'],
+      [{ from: 'video', videoUrl: `http://0.0.0.0:${images.port}/red-blue.mp4` }, 400, 'INVALID_REQUEST', 'videoUrl'],
       [{ from: 'prompt', prompt: 'A dancing cat' }, 503, 'SERVICE_UNAVAILABLE', 'prompt'],
       [{ from: 'image', imageUrl: `${images.base}/photo.png`, prompt: 'make it rain' }, 503, 'SERVICE_UNAVAILABLE', 'prompt'],
       [{ from: 'prompt', prompt: 'A countdown to 2001-01-01' }, 400, 'INVALID_REQUEST', 'prompt'],
@@ -219,7 +228,7 @@ describe('content operations', LIMIT, () => {
       const { status: given, body } = await rest.post('/v1/content/gif', args);
       assert.deepEqual([given, body.error?.code, body.error?.param], [status, code, param], JSON.stringify(body));
     }
-    assert.equal(await used(), before + 50);
+    assert.equal(await used(), before + 70);
   });
 
   test('bad input gets an error that names the argument, and nothing is charged', async () => {

@@ -43,6 +43,14 @@ export class Painter {
     return drawn;
   }
 
+  /**
+   * Resolves with { png (base64), width, height, frames, everyMs }: frames of a video, one below the other. Rejects with a RequestError.
+   * @param {{content: string, width: number, maxFrames: number}} request `content` is the file in base64
+   */
+  drawFrames(request) {
+    return this.drawPage(request);
+  }
+
   /** Ends the browser; the next page starts it again. */
   close() {
     clearTimeout(this.#idleTimer);
@@ -56,7 +64,7 @@ export class Painter {
     const endWatch = browser.limitWork(this.options.pageMs);
     const late = setTimeout(() => browser.kill('deadline'), this.options.pageMs * LIMITS.pageWaitFactor);
     try {
-      return await draw(page, request);
+      return await (request.maxFrames === undefined ? draw(page, request) : drawFrames(page, request));
     } catch (error) {
       throw this.#failure(error, 'page');
     } finally {
@@ -104,6 +112,54 @@ async function draw(page, { content, width, maxHeight, files }) {
   return { png: data, width, height, isCut: height < whole, missing: [...missing] };
 }
 
+const VIDEO_POLICY = "default-src 'none'; media-src blob:";
+
+/** Runs in the page, which has nothing but the video. */
+async function framesOf(data, width, maxFrames, bounds) {
+  const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  const video = document.createElement('video');
+  const until = (event) => new Promise((done, fail) => {
+    video.addEventListener(event, done, { once: true });
+    video.addEventListener('error', () => fail(new Error('unreadable')), { once: true });
+  });
+  video.muted = true;
+  const loaded = until('loadeddata');
+  video.src = URL.createObjectURL(new Blob([bytes]));
+  await loaded;
+  if (!Number.isFinite(video.duration)) { // a recording that does not tell its length
+    const ended = until('seeked');
+    video.currentTime = 1e9;
+    await ended;
+  }
+  const seconds = Math.min(Number.isFinite(video.duration) ? video.duration : video.currentTime, bounds.seconds);
+  const frames = Math.max(2, Math.min(maxFrames, Math.round(seconds * bounds.rate)));
+  const ratio = video.videoHeight / video.videoWidth;
+  let wide = width;
+  while (wide > 1 && (wide * wide * ratio * frames > bounds.pixels || wide * ratio * frames > bounds.side)) wide = Math.floor(wide * 0.9);
+  const high = Math.max(1, Math.round(wide * ratio));
+  const canvas = Object.assign(document.createElement('canvas'), { width: wide, height: high * frames });
+  const context = canvas.getContext('2d');
+  for (let frame = 0; frame < frames; frame++) {
+    const sought = until('seeked');
+    video.currentTime = ((frame + 0.5) * seconds) / frames;
+    await sought;
+    context.drawImage(video, 0, frame * high, wide, high);
+  }
+  return { png: canvas.toDataURL('image/png').split(',')[1], width: wide, height: high, frames, everyMs: Math.round((seconds * 1000) / frames) };
+}
+
+async function drawFrames(page, { content, width, maxFrames }) {
+  page.onRequest = (paused) => answer(page, paused, { content: '', files: {}, missing: new Set(), policy: VIDEO_POLICY });
+  const loaded = new Promise((resolve) => { page.onLoad = resolve; });
+  await page.send('Page.navigate', { url: ADDRESS });
+  await Promise.race([loaded, gone(page)]);
+  const bounds = { seconds: LIMITS.videoSeconds, rate: LIMITS.videoRate, pixels: LIMITS.videoPixels, side: LIMITS.pageSide };
+  const call = `(${framesOf})(${JSON.stringify(content)}, ${width}, ${maxFrames}, ${JSON.stringify(bounds)})`;
+  const { value, thrown } = await page.run(call, LIMITS.pageMs * LIMITS.pageWaitFactor);
+  if (thrown !== undefined || typeof value?.png !== 'string') throw invalidRequest('videoUrl', 'The video cannot be read. WebM, Ogg and MP4 with H.264 are known.');
+  return value;
+}
+
 /** The height of a page that is lower than the view is that of its root element. */
 async function contentHeight(page) {
   const { cssContentSize, cssVisualViewport } = await page.send('Page.getLayoutMetrics');
@@ -140,7 +196,7 @@ function answer(page, { requestId, request, resourceType }, bundle) {
   if (resourceType === 'Document') {
     if (request.url !== ADDRESS || bundle.isServed) return fulfill(STATUS_EMPTY, {});
     bundle.isServed = true;
-    return fulfill(STATUS_OK, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }, base64(withDoctype(bundle.content)));
+    return fulfill(STATUS_OK, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': bundle.policy ?? POLICY }, base64(withDoctype(bundle.content)));
   }
   const isImage = resourceType === 'Image';
   const file = isImage && Object.hasOwn(bundle.files, request.url) ? bundle.files[request.url] : null;
