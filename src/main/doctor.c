@@ -12,6 +12,7 @@
 #include "main/program_files.h"
 #include "render/image.h"
 #include "render/renderer.h"
+#include "render/vips.h"
 #include "sql/delivery.h"
 #include "sql/doctor.h"
 
@@ -163,6 +164,7 @@ static void write_images(struct json_writer *json, const struct process *process
     json_member_text(json, "program", files.image_program);
     json_member_text_if(json, "publicUrl", options->public_url);
     json_member_bool(json, "ok", answers);
+    json_member_bool(json, "vips", vips_is_installed()); /* content operations need it; designs do not */
     if (!answers)
         json_member_text(json, "problem", err.message);
     json_object_end(json);

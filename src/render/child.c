@@ -1,8 +1,11 @@
 #include "render/child.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,14 +19,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHILD_MAX_OPEN_FILES = 256, CHILD_MAX_FILE_BYTES = 128 * 1024 * 1024, PATH_VARIABLE_BYTES = 4096 };
+enum {
+    CHILD_MAX_OPEN_FILES = 256,
+    CHILD_MAX_FILE_BYTES = 128 * 1024 * 1024,
+    PATH_VARIABLE_BYTES = 4096,
+    OWN_VARIABLES = 5,
+    STATUS_OF_SIGNAL = 128,
+};
 
 /* The data of the child, prepared before fork, because after it only async-signal-safe calls are allowed. */
 struct launch {
     const char *file;
     char **arguments;
     const char *script_path;
-    char *environment[6];
+    char *environment[OWN_VARIABLES + CHILD_MAX_VARIABLES + 1];
+    int64_t memory_bytes;
+    int64_t processor_s;
     char path_variable[PATH_VARIABLE_BYTES];
     pid_t parent;
     bool drops_privileges;
@@ -60,7 +71,7 @@ static void drop_privileges(const struct launch *launch, bool *ret_dropped)
         return;
     if (syscall(SYS_setresuid, launch->uid, launch->uid, 0) != 0)
         return;
-    bool can_read = access(launch->script_path, R_OK) == 0;
+    bool can_read = launch->script_path == NULL || access(launch->script_path, R_OK) == 0;
     bool can_run = strchr(launch->file, '/') == NULL || access(launch->file, X_OK) == 0;
     if (can_read && can_run) {
         *ret_dropped = syscall(SYS_setresuid, launch->uid, launch->uid, launch->uid) == 0 &&
@@ -71,7 +82,14 @@ static void drop_privileges(const struct launch *launch, bool *ret_dropped)
     syscall(SYS_setresgid, 0, 0, 0);
 }
 
-static void limit_resources(void)
+static void limit_one(int resource, int64_t bound)
+{
+    const struct rlimit limit = { .rlim_cur = (rlim_t)bound, .rlim_max = (rlim_t)bound };
+    if (bound > 0)
+        setrlimit((__rlimit_resource_t)resource, &limit);
+}
+
+static void limit_resources(const struct launch *launch)
 {
     const struct rlimit none = { .rlim_cur = 0, .rlim_max = 0 };
     const struct rlimit no_files = { .rlim_cur = 0, .rlim_max = CHILD_MAX_FILE_BYTES };
@@ -79,6 +97,8 @@ static void limit_resources(void)
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_FSIZE, &no_files);
     setrlimit(RLIMIT_NOFILE, &files);
+    limit_one(RLIMIT_AS, launch->memory_bytes);
+    limit_one(RLIMIT_CPU, launch->processor_s);
 }
 
 static void restore_default_signals(void)
@@ -88,6 +108,9 @@ static void restore_default_signals(void)
     struct sigaction standard = { .sa_handler = SIG_DFL };
     for (int number = 1; number < NSIG; number++)
         sigaction(number, &standard, NULL);
+    /* A library that tries a file for its own purposes, as liborc does, gets EFBIG and goes on without it. */
+    struct sigaction ignored = { .sa_handler = SIG_IGN };
+    sigaction(SIGXFSZ, &ignored, NULL);
     sigprocmask(SIG_SETMASK, &empty, NULL);
 }
 
@@ -126,7 +149,7 @@ static NORETURN void exec_program(const struct launch *launch)
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (getppid() != launch->parent)
         _exit(127);
-    limit_resources();
+    limit_resources(launch);
     restore_default_signals();
     const int streams[3] = { launch->in[0], launch->out[1], launch->err[1] };
     if (install_streams(streams, failure_fd, &failure_fd) && chdir("/") == 0) {
@@ -152,7 +175,7 @@ static void look_up_nobody(struct launch *launch)
     launch->gid = entry.pw_gid;
 }
 
-static void make_environment(struct launch *launch)
+static void make_environment(struct launch *launch, const char *const *variables)
 {
     static char home[] = "HOME=/nonexistent";
     static char language[] = "LANG=C.UTF-8";
@@ -160,8 +183,10 @@ static void make_environment(struct launch *launch)
     static char node[] = "NODE_ENV=production";
     const char *path = getenv("PATH");
     snprintf(launch->path_variable, sizeof(launch->path_variable), "PATH=%s", path != NULL ? path : "/usr/bin:/bin");
-    char *const environment[] = { launch->path_variable, home, language, zone, node, NULL };
+    char *const environment[OWN_VARIABLES] = { launch->path_variable, home, language, zone, node };
     memcpy(launch->environment, environment, sizeof(environment));
+    for (size_t i = 0; variables != NULL && variables[i] != NULL && i < CHILD_MAX_VARIABLES; i++)
+        launch->environment[OWN_VARIABLES + i] = (char *)(uintptr_t)variables[i];
 }
 
 static bool fail_start(struct error *err, const char *what, int cause)
@@ -210,6 +235,8 @@ bool child_start(const struct child_program *program, struct child *ret_child, s
         /* exec takes char *const * for historical reasons, but does not write there */
         .arguments = (char **)(uintptr_t)program->arguments,
         .script_path = program->script_path,
+        .memory_bytes = program->memory_bytes,
+        .processor_s = program->processor_s,
         .parent = getpid(),
         .in = { -1, -1 },
         .out = { -1, -1 },
@@ -217,7 +244,7 @@ bool child_start(const struct child_program *program, struct child *ret_child, s
         .failure = { -1, -1 },
     };
     look_up_nobody(&launch);
-    make_environment(&launch);
+    make_environment(&launch, program->variables);
     if (!open_streams(&launch, err))
         return false;
 
@@ -244,6 +271,33 @@ bool child_has_ended(struct child *child)
     if (child->pid != 0 && waitpid(child->pid, NULL, WNOHANG) != 0)
         child->pid = 0;
     return child->pid == 0;
+}
+
+static bool await_end(pid_t pid, int64_t until_us)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return false;
+    struct pollfd ended = { .fd = fd, .events = POLLIN };
+    int ready;
+    do {
+        int64_t left_us = until_us - clock_monotonic_us();
+        ready = poll(&ended, 1, left_us > 0 ? (int)((left_us + US_PER_MS - 1) / US_PER_MS) : 0);
+    } while (ready < 0 && errno == EINTR);
+    close(fd);
+    return ready > 0;
+}
+
+int child_await_exit(struct child *child, int64_t until_us)
+{
+    int status;
+    if (child->pid == 0 || !await_end(child->pid, until_us))
+        return -1;
+    while (waitpid(child->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    child->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_OF_SIGNAL + WTERMSIG(status);
 }
 
 void child_stop(struct child *child)

@@ -308,12 +308,22 @@ struct request_members {
     const char *look_json;
     const char *brand_json;
     const char *members; /* more members, without braces */
+    const char *files_json;
+    int64_t width; /* 0: none, also below */
+    int64_t max_height;
+    int64_t max_frames;
 };
 
 static void write_json_if(struct json_writer *json, const char *name, const char *text)
 {
     if (text != NULL)
         json_member_raw(json, name, text);
+}
+
+static void write_int_if(struct json_writer *json, const char *name, int64_t value)
+{
+    if (value != 0)
+        json_member_int(json, name, value);
 }
 
 /* Writes the request line. The id must be first: the process needs it to reply to lines that it cannot parse. */
@@ -338,6 +348,10 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
         buf_add_char(line, ',');
         buf_add_text(line, request->members);
     }
+    write_json_if(&json, "files", request->files_json);
+    write_int_if(&json, "width", request->width);
+    write_int_if(&json, "maxHeight", request->max_height);
+    write_int_if(&json, "maxFrames", request->max_frames);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -424,6 +438,22 @@ bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer
     };
     const struct request_members request = { .op = names[op], .members = members };
     return renderer_request(renderer, arena, &request, ret_result, err);
+}
+
+bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width, int64_t max_height,
+                        const char *files_json, const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "drawPage", .content = html, .width = width, .max_height = max_height, .files_json = files_json
+    };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width, int64_t max_frames,
+                          const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = { .op = "drawFrames", .content = video, .width = width, .max_frames = max_frames };
+    return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
 bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)

@@ -99,6 +99,19 @@ enum renderer_site_op { SITE_READ_PAGE, SITE_SHOW_PAGE, SITE_DRAW_PICTURE, SITE_
 MUST_CHECK bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer_site_op op, const char *members,
                               const json_t **ret_result, struct error *err) NONNULL(1, 2, 4, 5, 6);
 
+/* Draws an HTML page as a PNG, without network and scripts. `files_json` is an object from the addresses of images to objects with
+ * type and data (base64). The result has png (base64), width, height, isCut, and missing: addresses of images that it would show.
+ * Errors: INVALID_REQUEST (html: it takes too long or too much memory), PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above and without
+ * an installed browser. */
+MUST_CHECK bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width,
+                                   int64_t max_height, const char *files_json, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 6, 7, 8);
+
+/* Draws frames of a video, given in base64. The result has png (base64; the frames below each other), width, height (of one frame),
+ * frames and everyMs. Errors: INVALID_REQUEST (videoUrl: it cannot be read), PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above. */
+MUST_CHECK bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width,
+                                     int64_t max_frames, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 6, 7);
+
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);

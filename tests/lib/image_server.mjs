@@ -31,6 +31,8 @@ export class ImageServer {
   #server;
   /** Path → times asked for. */
   hits = new Map();
+  /** What a test serves besides: path → [content type, bytes]. */
+  files = { ...FILES };
   /** The answers that /held waits with, until release(). */
   #held = [];
   #isReleased = false;
@@ -58,8 +60,8 @@ export class ImageServer {
     this.hits.set(pathname, (this.hits.get(pathname) ?? 0) + 1);
     this.lastHeaders = request.headers;
     response.on('error', () => {});
-    if (pathname in FILES) {
-      const [type, bytes] = FILES[pathname];
+    if (pathname in this.files) {
+      const [type, bytes] = this.files[pathname];
       response.setHeader('content-type', type);
       response.end(bytes);
     } else if (pathname === '/held' && !this.#isReleased) {

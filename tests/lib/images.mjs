@@ -43,3 +43,20 @@ export function gif(frames, width = 3, height = 2) {
   const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
   return Buffer.concat([head, ...Array(frames).fill(frame), Buffer.from([0x3b])]);
 }
+
+/** A PNG in colours, made by `colour(x, y)`: [red, green, blue]. It is packed badly on purpose. */
+export function colourPng(width, height, colour) {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header[8] = 8; // bits a sample
+  header[9] = 2; // colour type: red, green, blue
+  const rows = Array.from({ length: height }, (_, y) => {
+    const row = Buffer.alloc(1 + 3 * width);
+    for (let x = 0; x < width; x++) row.set(colour(x, y), 1 + 3 * x);
+    return row;
+  });
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const pixels = deflateSync(Buffer.concat(rows), { level: 1 });
+  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))]);
+}

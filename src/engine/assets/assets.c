@@ -103,6 +103,22 @@ char *asset_url(struct arena *arena, const char *public_url, const struct asset_
     return arena_printf(arena, "%s/assets/%s", public_url, name->text);
 }
 
+bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls, struct error *err)
+{
+    struct asset_slides_params params = { .brand_id = work->brand_id, .limit = limit };
+    struct asset_slides_row *rows;
+    size_t count;
+    if (!sql_asset_slides(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    const char **urls = arena_array(work->arena, count + 1, sizeof(*urls));
+    for (size_t i = 0; i < count; i++) {
+        struct asset_name name = asset_name_of(rows[i].hash.data, asset_type_named(rows[i].type));
+        urls[i] = asset_url(work->arena, public_url, &name);
+    }
+    *ret_urls = (struct text_list){ urls, count };
+    return true;
+}
+
 /* ---- Listing ---- */
 
 /* Images rarely match a ratio exactly: 1366 by 768 counts as 16:9. */
@@ -170,8 +186,7 @@ static bool find_asset_page(const struct work *work, const struct asset_filter *
     return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
-/* The ratio of width to height in lowest terms. */
-static const char *ratio_text(struct arena *arena, int64_t width, int64_t height)
+const char *asset_aspect_ratio(struct arena *arena, int64_t width, int64_t height)
 {
     int64_t divisor = width;
     for (int64_t rest = height; rest != 0;) {
@@ -207,7 +222,7 @@ void asset_write(const struct work *work, const struct asset_row *row, struct js
     json_member_text(json, "type", row->type);
     json_member_int(json, "width", row->width);
     json_member_int(json, "height", row->height);
-    json_member_text(json, "aspectRatio", ratio_text(work->arena, row->width, row->height));
+    json_member_text(json, "aspectRatio", asset_aspect_ratio(work->arena, row->width, row->height));
     json_member_text_if(json, "alt", row->alt);
     json_member_text_if(json, "description", row->description);
     json_member_text_if(json, "pageUrl", row->page_url);

@@ -45,6 +45,10 @@ MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *re
  * that has had none. */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
+/* The public URLs of the newest images of the brand's library that do not move and are no icons; at most `limit`. */
+MUST_CHECK bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls,
+                             struct error *err) NONNULL(1, 2, 4, 5);
+
 /* Filter for the images of a brand; NULL: any. */
 struct asset_filter {
     const char *type;         /* a name of asset_type_name */
@@ -69,6 +73,9 @@ MUST_CHECK bool asset_shape_read(const struct work *work, const char *text, stru
  * (aspectRatio, cursor). */
 MUST_CHECK bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
                            struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
+
+/* The ratio of width to height in lowest terms: 16:9. */
+const char *asset_aspect_ratio(struct arena *arena, int64_t width, int64_t height) NONNULL(1) RETURNS_NONNULL;
 
 /* The public URL of an image; `public_url` has no trailing slash. */
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name) NONNULL(1, 2, 3) RETURNS_NONNULL;

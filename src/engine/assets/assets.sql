@@ -4,7 +4,8 @@
 -- columns: count bigint, bytes bigint
 select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :brand_id;
 
--- Records images of a brand. A recorded image stays unchanged, but gets the texts and the colours that it has not had.
+-- Records images of a brand. A recorded image stays unchanged, but gets the texts and the colours that it has not had, and a
+-- generated one joins the library when it is added there.
 -- name: assets_keep :exec
 -- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], kinds text[], alts text[], descriptions text[], headings text[], page_titles text[], page_urls text[], colours text[], words text[], now timestamptz
 insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, kind, alt, description, heading, page_title,
@@ -19,13 +20,14 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.f
                                     page_url, colours, words, place)
          order by hash, kind desc, place) g
     on conflict (brand_id, hash) do update
-   set alt = coalesce(assets.alt, excluded.alt), description = coalesce(assets.description, excluded.description),
+   set kind = case when assets.kind = 'generated' then excluded.kind else assets.kind end,
+       alt = coalesce(assets.alt, excluded.alt), description = coalesce(assets.description, excluded.description),
        heading = coalesce(assets.heading, excluded.heading), page_title = coalesce(assets.page_title, excluded.page_title),
        page_url = coalesce(assets.page_url, excluded.page_url),
        colours = case when assets.colours = '{}' then excluded.colours else assets.colours end,
        words = assets.words || excluded.words
  where (assets.alt is null and excluded.alt is not null) or (assets.description is null and excluded.description is not null)
-    or (assets.colours = '{}' and excluded.colours <> '{}');
+    or (assets.colours = '{}' and excluded.colours <> '{}') or (assets.kind = 'generated' and excluded.kind <> 'generated');
 
 -- The images of a brand before an id, newest first (keyset pagination).
 -- name: asset_page_newest :page
@@ -111,3 +113,13 @@ with terms as materialized (
 select a.id, a.hash, a.type, a.kind, a.width, a.height, a.alt, a.description, a.page_url, a.colours, a.created_at
   from ranked r join assets a on a.brand_id = :brand_id and a.id = r.id
  order by r.score desc, case when :oldest_first then a.id else -a.id end;
+
+-- The newest images of the library that do not move, for a slideshow.
+-- name: asset_slides :many
+-- params: brand_id bigint, limit bigint
+-- columns: hash bytea, type text
+select hash, type
+  from assets
+ where brand_id = :brand_id and kind = 'brand' and frames = 1 and width >= 100 and height >= 100
+ order by assets.id desc
+ limit :limit;

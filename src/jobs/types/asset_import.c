@@ -6,6 +6,7 @@
 #include "base/panic.h"
 #include "base/text.h"
 #include "engine/core/job_payload.h"
+#include "jobs/types/content_image.h"
 #include "net/fetch.h"
 #include "render/image.h"
 #include "render/renderer.h"
@@ -128,30 +129,12 @@ static bool list_images(struct asset_import *work, const json_t *prepared, struc
 
 /* ---- Taking an image ---- */
 
-static enum asset_type asset_type_of(enum image_type type)
-{
-    switch (type) {
-    case IMAGE_JPEG:
-        return ASSET_JPEG;
-    case IMAGE_PNG:
-        return ASSET_PNG;
-    case IMAGE_GIF:
-        return ASSET_GIF;
-    case IMAGE_WEBP:
-        return ASSET_WEBP;
-    case IMAGE_AVIF:
-    case IMAGE_NONE:
-        break;
-    }
-    return ASSET_AVIF;
-}
-
 static void store_image(struct asset_import *work, struct image *image, const void *bytes, size_t size,
                         const struct image_facts *facts)
 {
     struct error err = { .code = ERR_NONE };
     struct asset asset = {
-        .type = asset_type_of(facts->type),
+        .type = content_image_type(facts->type),
         .bytes = (int64_t)size,
         .width = facts->width,
         .height = facts->height,
@@ -185,7 +168,7 @@ static void keep_embedded(struct asset_import *work, struct image *image, const 
 {
     set_image_outcome(image, IMAGE_RETAINED, "it is embedded, which many mail programs do not show");
     image->new_url =
-        arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts->type)), image->embedded);
+        arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(content_image_type(facts->type)), image->embedded);
 }
 
 static void take_image(struct asset_import *work, struct image *image, const void *bytes, size_t size)
@@ -203,8 +186,8 @@ static void take_image(struct asset_import *work, struct image *image, const voi
     } else {
         store_image(work, image, bytes, size, &facts);
         if (image->embedded != NULL && image->outcome == IMAGE_RETAINED)
-            image->new_url =
-                arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts.type)), image->embedded);
+            image->new_url = arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(content_image_type(facts.type)),
+                                          image->embedded);
     }
 }
 

@@ -57,6 +57,17 @@ export const LIMITS = Object.freeze({
   browserDataMb: 2_048,
   browserFileMb: 128,
   browserMessageBytes: 32 * 1024 * 1024,
+  /** A drawn page: characters of its source, sides in pixels, all pixels, files of its images, processor time, factor for its wall-clock limit. */
+  pageChars: 2_000_000,
+  pageSide: 16_384,
+  pagePixels: 40_000_000,
+  pageFiles: 50,
+  pageMs: 5_000,
+  pageWaitFactor: 4 * patience,
+  /** An animation of a video: its first seconds, frames a second, pixels of all frames. */
+  videoSeconds: 6,
+  videoRate: 8,
+  videoPixels: 8_000_000,
   /** The browser is replaced after this number of designs, and ended after this idle time. */
   browserJobs: 100,
   browserIdleMs: 60_000,

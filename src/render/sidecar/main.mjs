@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 
+import { BrowserTurns } from './browser_turns.mjs';
 import { findBrowser } from './jsx/browser.mjs';
 import { WorkClock } from './deadline.mjs';
 import { internalError, RequestError, tooLarge } from './errors.mjs';
@@ -16,8 +17,11 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
 const preparer = new Preparer();
 /** The JSX renderer. The first JSX design loads and starts it. */
 let jsxRenderer = null;
-/** The browser of websites. The first page starts it. It and that of JSX never run at the same time. */
+/** The viewer of websites. The first page loads and starts it. */
 let siteBrowser = null;
+/** The painter. The first picture loads and starts it. */
+let painter = null;
+const browserTurns = new BrowserTurns();
 /** Count of requests that were read and have no reply yet. */
 let unanswered = 0;
 
@@ -36,23 +40,31 @@ function replyError(id, error) {
 /** Resolves with the result of a `prepare` request. */
 async function prepare({ format, content, baseUrl }) {
   if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
-  siteBrowser?.close();
   const { JsxRenderer } = await import('./jsx/jsx.mjs');
   jsxRenderer ??= new JsxRenderer();
-  return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
+  const html = await browserTurns.take(jsxRenderer, () => jsxRenderer.render(content));
+  return preparer.prepare({ format: 'html', content: html, baseUrl });
 }
 
 /** Resolves with the result of a request that shows something of a website. */
 async function showSite(request) {
-  jsxRenderer?.close();
   const { SiteBrowser } = await import('./site/site_browser.mjs');
   siteBrowser ??= new SiteBrowser();
-  return request.op === 'showPage' ? siteBrowser.show(request) : siteBrowser.draw(request);
+  return browserTurns.take(siteBrowser, () => (request.op === 'showPage' ? siteBrowser.show(request) : siteBrowser.draw(request)));
 }
 
-function resultOf(request) {
-  if (request.op === 'prepare') return prepare(request);
-  return request.op === 'showPage' || request.op === 'drawPicture' ? showSite(request) : preparer.prepare(request);
+/** Resolves with the result of a request that draws a page or the frames of a video. */
+async function paint(request) {
+  const { Painter } = await import('./pictures/painter.mjs');
+  painter ??= new Painter();
+  return browserTurns.take(painter, () => (request.op === 'drawPage' ? painter.drawPage(request) : painter.drawFrames(request)));
+}
+
+/** The operations of this process. Those of the worker thread are all others. */
+const OPERATIONS = { prepare, showPage: showSite, drawPicture: showSite, drawPage: paint, drawFrames: paint };
+
+function run(request) {
+  return Object.hasOwn(OPERATIONS, request.op) ? OPERATIONS[request.op](request) : preparer.prepare(request);
 }
 
 async function handleLine(line) {
@@ -72,7 +84,7 @@ async function answer(line) {
     return;
   }
   try {
-    reply({ id, ok: true, result: await resultOf(request) });
+    reply({ id, ok: true, result: await run(request) });
   } catch (failure) {
     if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));

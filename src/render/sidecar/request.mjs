@@ -18,6 +18,8 @@ const MEMBERS = {
   showPage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'files', 'scripts']),
   drawPicture: new Set(['id', 'op', 'type', 'bytes', 'width', 'height', 'wantsPng']),
   summariseSite: new Set(['id', 'op', 'domain', 'pages', 'styles']),
+  drawFrames: new Set(['id', 'op', 'content', 'width', 'maxFrames']),
+  drawPage: new Set(['id', 'op', 'content', 'width', 'maxHeight', 'files']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -54,7 +56,7 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage", "readSitePage", "showPage", "drawPicture", "summariseSite" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage", "readSitePage", "showPage", "drawPicture", "summariseSite", "drawPage", "drawFrames" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
@@ -65,6 +67,8 @@ function checkRequest(message) {
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
   if (message.op === 'readPage') return checkReadPage(message);
   if (Object.hasOwn(OF_SITES, message.op)) return OF_SITES[message.op](message);
+  if (message.op === 'drawPage') return checkDrawPage(message);
+  if (message.op === 'drawFrames') return checkDrawFrames(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
 
@@ -108,6 +112,23 @@ const OF_SITES = {
     return { op: 'summariseSite', content: JSON.stringify({ domain, pages, styles }) };
   },
 };
+
+function checkDrawPage({ content, width, maxHeight, files = {} }) {
+  const isSide = (value) => Number.isInteger(value) && value >= 1 && value <= LIMITS.pageSide;
+  if (typeof content !== 'string' || content.length > LIMITS.pageChars) throw tooLarge('html', `The HTML is longer than ${LIMITS.pageChars} characters.`);
+  if (!isSide(width) || !isSide(maxHeight)) throw invalidRequest(null, `A side has 1 to ${LIMITS.pageSide} pixels.`);
+  const isMap = isObject(files) && Object.keys(files).length <= LIMITS.pageFiles
+    && Object.values(files).every((file) => typeof file?.type === 'string' && typeof file.data === 'string');
+  if (!isMap) throw invalidRequest(null, `The files must be an object of at most ${LIMITS.pageFiles} addresses.`);
+  return { op: 'drawPage', content, width, maxHeight, files };
+}
+
+function checkDrawFrames({ content, width, maxFrames }) {
+  const isCount = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
+  const isWhole = typeof content === 'string' && isCount(width, LIMITS.pageSide) && isCount(maxFrames, LIMITS.pageFiles);
+  if (!isWhole) throw invalidRequest(null, 'A video has its content, a width and a number of frames.');
+  return { op: 'drawFrames', content, width, maxFrames };
+}
 
 function checkFinished(content) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');

@@ -165,9 +165,8 @@ static void test_calls_that_are_refused(void **state)
                   "limt");
     assert_failed(made((struct posthorn_call){ .name = "search_contacts", .arguments = "{\"limt\":1}" }), 400, "INVALID_REQUEST",
                   "limt");
-    assert_failed(
-        made((struct posthorn_call){ .name = "content.addImage", .arguments = "{\"imageUrl\":\"https://a.example/b.png\"}" }), 501,
-        "NOT_IMPLEMENTED", "");
+    assert_failed(made((struct posthorn_call){ .name = "content.generate", .arguments = "{\"prompt\":\"A tulip\"}" }), 501,
+                  "NOT_IMPLEMENTED", "");
     assert_failed(made((struct posthorn_call){ .name = "emails.audit" }), 400, "INVALID_REQUEST", "emailId");
     /* A name in other letters is cut between its characters. */
     char name[300] = "";

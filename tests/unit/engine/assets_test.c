@@ -36,6 +36,22 @@ static void test_a_brand_notes_an_image_once(void **state)
     assert_int_equal(room.bytes, ASSETS_MAX_BYTES - 150);
 }
 
+static void test_a_generated_image_joins_the_library(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets");
+    struct asset asset = asset_of("one", 100);
+    asset.kind = "generated";
+    assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    assert_int_equal(number_of("select count(*) from assets where kind = 'generated'"), 1);
+    asset.kind = NULL;
+    assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    asset.kind = "generated";
+    assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    assert_int_equal(number_of("select count(*) from assets where kind = 'brand'"), 1);
+}
+
 static void test_brands_are_apart(void **state)
 {
     (void)state;
@@ -315,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_brand_notes_an_image_once),
+        TEST(test_a_generated_image_joins_the_library),
         TEST(test_brands_are_apart),
         TEST(test_address_of_a_copy),
         TEST(test_browsing),

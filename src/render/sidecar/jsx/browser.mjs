@@ -1,4 +1,4 @@
-// Headless Chromium that runs the code of JSX designs and shows pages of websites. This process controls it over the debugging pipe (descriptors 3 and
+// Headless Chromium that runs the code of JSX designs, draws pictures (../pictures) and shows pages of websites (../site). This process controls it over the debugging pipe (descriptors 3 and
 // 4, NUL-terminated JSON). The browser has no network: no name resolves, every address goes to a proxy that does not
 // exist, the content security policy of the page allows no source, and this process fails every remaining request. Each
 // page has its own browser context. The browser ends when the pipe closes, so also when this process dies.
@@ -85,6 +85,7 @@ export class Browser {
    * Starts the browser with its own sandbox, or without it when the system does not allow one.
    * @param {string} path
    * @param {{showsImages?: boolean}} [options]
+   * @param {{images?: boolean}} [options] `images`: pages show images
    */
   static async start(path, { showsImages = false } = {}) {
     for (const flags of [[], ['--no-sandbox']]) {
@@ -235,7 +236,7 @@ export class Browser {
 
 /** A page to run code in. */
 class Page {
-  /** Answers a request of the page; null: it fails. */
+  /** Answers a request of the page: (params) => whether it has. Other requests fail, and all of them when it is null. */
   onRequest = null;
   /** Called when a document is loaded; null: not wanted. */
   onLoad = null;
@@ -290,11 +291,10 @@ class Page {
 
   onEvent(method, params) {
     const ignoreEnd = () => {}; // the call that waits for the page gets the error
-    if (method === 'Fetch.requestPaused' && this.onRequest !== null) {
-      this.onRequest(params);
-    } else if (method === 'Page.loadEventFired') {
+    if (method === 'Page.loadEventFired') {
       this.onLoad?.();
     } else if (method === 'Fetch.requestPaused') {
+      if (this.onRequest?.(params) === true) return;
       this.send('Fetch.failRequest', { requestId: params.requestId, errorReason: 'BlockedByClient' }).catch(ignoreEnd);
     } else if (method === 'Page.javascriptDialogOpening') {
       this.send('Page.handleJavaScriptDialog', { accept: false }).catch(ignoreEnd);

@@ -148,6 +148,7 @@ class Visit {
     }
   }
 
+  /** Whether it has an answer. */
   #answer({ requestId, request, resourceType }) {
     const ignoreEnd = () => {}; // the call that waits for the page gets the error
     const url = request.url.split('#')[0];
@@ -155,19 +156,19 @@ class Visit {
     if (resourceType === 'Document' && url !== this.own) {
       // The page stays where it is, and a frame stays empty (HTTP: no content).
       this.page.send('Fetch.fulfillRequest', { requestId, responseCode: 204 }).catch(ignoreEnd);
-      return;
+      return true;
     }
     const file = request.method === 'GET' ? this.files.get(url) : undefined;
     if (file === undefined) {
       const isWanted = request.method === 'GET' && MISSED_TYPES.has(resourceType) && /^https?:/.test(url) && url.length <= LIMITS.urlChars;
       if (isWanted && this.missed.size < MISSED_MAX) this.missed.set(url, resourceType);
-      this.page.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(ignoreEnd);
-      return;
+      return false;
     }
     const responseHeaders = [{ name: 'Content-Type', value: file.type }, { name: 'Access-Control-Allow-Origin', value: request.headers.Origin ?? '*' }];
     this.#open++;
     this.page.send('Fetch.fulfillRequest', { requestId, responseCode: file.bytes === null ? 404 : 200, responseHeaders, body: file.bytes ?? '' })
       .catch(ignoreEnd).finally(() => { this.#open--; });
+    return true;
   }
 }
 
