@@ -56,8 +56,8 @@ struct arg_field {
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
     bool any_too;   /* ARG_JSON: any other JSON value, of any size, is accepted too */
     bool own_names; /* ARG_JSON: it holds the names that its object does not have */
-    bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
-    int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
+    bool rows;   /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
+    int id_kind; /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
     double maximum;
     size_t min_size; /* code points of a text, items of a list, members of an object */
@@ -165,9 +165,10 @@ struct op_single_write {
 /* A list of a result with an item for each faulty row, which tools group by code. */
 struct result_group {
     const char *member;
-    const char *row;    /* the member of an item that numbers its row; NULL: none */
-    const char *counts; /* the member of the result that counts all items by code, because the list is cut; NULL: the list is whole */
-    const char *uri;    /* the resource with all items; placeholder {member}: a member of the result. NULL: none */
+    const char *row; /* the member of an item that numbers its row; NULL: none */
+    const char
+        *counts;     /* the member of the result that counts all items by code, because the list is cut; NULL: the list is whole */
+    const char *uri; /* the resource with all items; placeholder {member}: a member of the result. NULL: none */
 };
 
 /* What tools may leave out of the result of an operation, from the declaration of its shape. */
@@ -248,7 +249,8 @@ struct tool {
     bool open_world;
     bool organization;     /* hidden from brand connections */
     const char *list_json; /* its complete object in tools/list; NULL when not built, as is the schema */
-    const char *organization_json; /* the same with the argument brandId, for a connection that is bound to no brand; NULL: the same */
+    const char
+        *organization_json; /* the same with the argument brandId, for a connection that is bound to no brand; NULL: the same */
     const char *input_schema_json;
     const char *const *arguments;              /* names in its input schema, NULL-terminated */
     const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */
