@@ -13,7 +13,7 @@ export default {
 
   async golden(assistant, { prompt, subjectLine }) {
     const { emailId, runId } = await assistant.call('create_email', { prompt, subjectLine });
-    const { title } = await assistant.poll('get_email', { emailId, runId }, ({ status }) => status !== 'generating');
+    const { title } = await assistant.poll('get_email', { emailId, runId, waitSeconds: 50 }, ({ status }) => status !== 'generating');
     return `"${title}" is ready.`;
   },
 
