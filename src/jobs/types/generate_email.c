@@ -164,7 +164,7 @@ static bool note_model(struct job *job, int64_t run_id, struct error *err)
 static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     const struct generate_email_payload *payload = job->payload;
-    return note_model(job, payload->run_id, err) && generation_fail(&job->work, payload->run_id, why, err);
+    return payload == NULL || (note_model(job, payload->run_id, err) && generation_fail(&job->work, payload->run_id, why, err));
 }
 
 const struct job_type job_generate_email = {

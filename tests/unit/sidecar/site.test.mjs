@@ -46,7 +46,7 @@ describe('links', () => {
 describe('addresses', () => {
   for (const [lines, expected] of [
     [['Acme GmbH', 'Ziegelweg 12', '48143 Münster', 'Deutschland'], 'Ziegelweg 12, 48143 Münster, Deutschland'],
-    [['Acme GmbH, Ziegelweg 12a, D-48143 Münster'], 'Ziegelweg 12a, D-48143 Münster'],
+    [['Acme GmbH, Ziegelweg 12a, D\x2D48143 Münster'], 'Ziegelweg 12a, D\x2D48143 Münster'],
     [['500 Oak Ave, Suite 4', 'Austin, TX 78701', 'USA'], 'Suite 4, Austin, TX 78701, USA'],
     [['10 Quay Street', 'Bristol BS1 4DJ'], '10 Quay Street, Bristol BS1 4DJ'],
     [['Keizersgracht 1', '1015 AA Amsterdam'], 'Keizersgracht 1, 1015 AA Amsterdam'],
