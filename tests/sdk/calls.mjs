@@ -8,6 +8,9 @@
 /** No credential but a signed-in administrator's session reaches the keys. */
 const FOR_ADMINISTRATORS = [403, 'INSUFFICIENT_ROLE', 'org_admin'];
 
+/** The server of this test has no public address, under which it could host pictures. */
+const WITHOUT_PUBLIC_URL = [503, 'SERVICE_UNAVAILABLE'];
+
 export const CALLS = {
   'withBrand': 'makes another client',
 
@@ -115,10 +118,10 @@ export const CALLS = {
   'automations.audienceRuns.list': () => [{ limit: 5 }],
   'payloadContracts.infer': () => [{ example: { email: 'ada@example.com' } }],
 
-  'content.gif': () => [{ from: 'prompt', prompt: 'A cat' }],
-  'content.transform': () => [{ operation: 'optimize', imageUrl: 'https://example.com/a.png' }],
-  'content.htmlToPng': () => [{ html: '<p>Hi</p>' }],
-  'content.addImage': () => [{ imageUrl: 'https://example.com/a.png' }],
+  'content.gif': { args: () => [{ from: 'prompt', prompt: 'A cat' }], refused: WITHOUT_PUBLIC_URL },
+  'content.transform': { args: () => [{ operation: 'optimize', imageUrl: 'https://example.com/a.png' }], refused: WITHOUT_PUBLIC_URL },
+  'content.htmlToPng': { args: () => [{ html: '<p>Hi</p>' }], refused: WITHOUT_PUBLIC_URL },
+  'content.addImage': { args: () => [{ imageUrl: 'https://example.com/a.png' }], refused: WITHOUT_PUBLIC_URL },
 };
 
 /** Methods whose routes the contract does not have: what they ask for, and the answer. */

@@ -24,7 +24,8 @@ const documented = ({ route }) => {
 };
 
 /** The body of the documented example of a request. */
-export const exampleOf = (operation) => documented(operation)?.requestBody?.content['application/json'].examples?.[operation.id]?.value ?? {};
+export const exampleOf = (operation) => documented(operation)?.requestBody?.content['application/json'].examples?.[operation.id]?.value
+  ?? operation.example?.request ?? {};
 
 /** What is wrong with an answer; null when it is a success or a declared refusal. */
 export function problemOf(operation, { ok, status, body, refusal }) {
@@ -74,6 +75,15 @@ export class Place {
       this.plainIds[kind] = await this.resources.id(kind);
       this.ids[kind] ??= this.plainIds[kind];
     }
+    if (operation.id === 'emails.change') this.ids.email = this.plainIds.email = await this.#designWithDocument();
+  }
+
+  /** Operations on blocks need one; an import has none. */
+  async #designWithDocument() {
+    const { status, body } = await this.#client.post('/v1/emails', { prompt: 'Say hello to the readers.' });
+    if (status !== 201) throw new Error(`no design: ${JSON.stringify(body)}`);
+    await this.bounded.settled();
+    return body.emailId;
   }
 
   #headers({ reach }) {

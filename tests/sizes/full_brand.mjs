@@ -16,8 +16,9 @@ const creates = ({ built, route, reach, mode, path, result, price }) =>
   built && reach === 'brand' && route?.startsWith('POST ') && mode !== 'read' && path === undefined && !deletes.has(result) &&
   price !== 'contactValidation';
 
-/** Notes the ids in an answer, the last of each kind; only the first operation that makes a kind does so. */
+/** Notes the ids in an answer, the last of each kind; only the first operation that makes a kind does so. A design that is being generated is none. */
 function noteIds(place, operation, body) {
+  if (body?.status === 'generating') return;
   const text = JSON.stringify(body);
   for (const [kind, prefix] of Object.entries(PREFIXES)) {
     const found = text.match(new RegExp(`"${prefix}_[0-9a-z]{13}"`, 'g'));

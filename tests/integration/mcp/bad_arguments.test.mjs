@@ -73,6 +73,7 @@ const declared = (tool, argument) => operationsBuilt(tool).map(({ path, query, b
 const CAMPAIGN = ['domainId', 'audienceId', 'scheduledAt'];
 const USUAL = {
   save_contact: (spoilt) => (spoilt === 'contacts' ? {} : { email: 'bad@example.com' }),
+  create_email: (spoilt) => (spoilt === 'document' ? {} : { prompt: 'Bad' }),
   import_email: () => ({ content: '<p>Hi</p>' }),
   save_automation: (spoilt) => (['paused', 'stopInFlight'].includes(spoilt) ? { automationId: ids.automationId } : GRAPH),
   import_contacts_csv: () => ({ csv: 'email\nbad@example.com\n' }),

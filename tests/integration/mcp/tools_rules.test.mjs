@@ -38,6 +38,7 @@ const TOOLS = {
   delete_audience: { ...DESTROYS, cost: 'Free.' },
   search_contacts: { ...READS, cost: 'Free.' },
   get_email: { ...READS, cost: 'Free.' },
+  create_email: { ...WRITES, cost: 'Metered: 1 credit.' },
   import_email: { ...WRITES, cost: 'Metered: 1 credit.' },
   list_emails: { ...READS, cost: 'Free.' },
   clone_email: { ...WRITES, cost: 'Free.' },

@@ -15,7 +15,8 @@ const LIMIT = { timeout: 600_000 };
 const installation = installationFor({ after }, { PUBLIC_URL: 'https://mail.example' });
 const catalogue = loadCatalogue(join(dirname(fileURLToPath(import.meta.url)), '../../..'));
 const parametersOf = (operation) => ({ ...operation.query, ...operation.body });
-const LISTS = [...catalogue.operations.values()].filter((op) => op.built && op.route && parametersOf(op).cursor);
+// What a list shows with one more parameter (a search of images with q) is tested by the cases of that operation.
+const LISTS = [...catalogue.operations.values()].filter((op) => op.built && op.route && parametersOf(op).cursor && op.when?.present === undefined);
 
 // How many rows are there at least, and what names one.
 const FILLED = {

@@ -48,7 +48,7 @@ export function declaredAddress(value) {
   return join([street, city, country]);
 }
 
-/** "12345 Town", "D-12345 Town", "1234 AB Town", "Town, ST 12345", "Town SW1A 1AA". */
+/** "12345 Town", "F-12345 Town", "1234 AB Town", "Town, ST 12345", "Town SW1A 1AA". */
 const PLACE = [
   /^(?:[A-Z]{1,2}[- ])?\d{4,5}(?: [A-Z]{2})? \p{Lu}[\p{L} .'()/-]{1,60}$/u,
   /^\p{Lu}[\p{L} .'-]{1,60},? [A-Z]{2},? \d{5}(?:-\d{4})?$/u,
