@@ -37,6 +37,9 @@ export function problemOf(operation, { ok, status, body, refusal }) {
   return FAILURES.includes(code) || !declared.includes(code) && code !== 'RESPONSE_TOO_LARGE' ? `answered ${code}: ${body.error.message}` : null;
 }
 
+/** The operation that takes a design with a document. It is measured in a brand of its own. */
+export const OF_DOCUMENTS = 'emails.change';
+
 /** Where an operation is called: a brand, its resources, and who calls. */
 export class Place {
   #client;
@@ -75,7 +78,7 @@ export class Place {
       this.plainIds[kind] = await this.resources.id(kind);
       this.ids[kind] ??= this.plainIds[kind];
     }
-    if (operation.id === 'emails.change') this.ids.email = this.plainIds.email = await this.#designWithDocument();
+    if (operation.id === OF_DOCUMENTS) this.ids.email = this.plainIds.email = await this.#designWithDocument();
   }
 
   /** Operations on blocks need one; an import has none. */

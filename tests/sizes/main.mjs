@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
 import { kindsOf } from './arguments.mjs';
 import { Bounded } from './bounded.mjs';
-import { Place, transportsOf } from './calls.mjs';
+import { OF_DOCUMENTS, Place, transportsOf } from './calls.mjs';
 import { fullBrand } from './full_brand.mjs';
 import { acceptedArguments, isReached, runSeries, seriesOf } from './series.mjs';
 import { STATES } from './states.mjs';
@@ -56,7 +56,7 @@ const LARGE_KINDS = ['email', 'version', 'audience', 'send'];
 /** Where an operation is measured: in the full brand what reads or takes what is there, else in a brand of its own. */
 async function placeOf(operation) {
   const usesLarge = kindsOf(operation).some((kind) => LARGE_KINDS.includes(kind)) && !/delete/i.test(operation.id);
-  if (operation.reach !== 'brand' || (operation.mode !== 'read' && !usesLarge)) return Place.fresh(await installation());
+  if (operation.id === OF_DOCUMENTS || operation.reach !== 'brand' || (operation.mode !== 'read' && !usesLarge)) return Place.fresh(await installation());
   if (full === undefined) {
     const { place, refusals } = await fullBrand(await installation(), operations, form);
     full = place;
