@@ -77,6 +77,25 @@ static bool find_run(struct op_context *ctx, const struct emails_get_args *args,
            fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id of this design.");
 }
 
+static bool fail_not_found(struct error *err)
+{
+    return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+}
+
+/* The design was read before its run. A run that ended between the two has settled the design, so it is read again. */
+static bool read_settled(struct op_context *ctx, const struct emails_get_args *args, const struct generation_find_row *run,
+                         const struct email_find_row **email, struct error *err)
+{
+    struct email_find_params params;
+    struct email_find_row *again;
+    if (run == NULL || !generation_run_has_ended(run) || strcmp((*email)->status, "generating") != 0)
+        return true;
+    if (!email_get_bind(ctx, args, &params, err) || !sql_email_find(ctx->work.conn, ctx->work.arena, &params, &again, err))
+        return false;
+    *email = again;
+    return again != NULL || fail_not_found(err);
+}
+
 /* A caller that waits is answered when the run has ended. */
 static void report_progress(struct reply *reply, const struct generation_find_row *run)
 {
@@ -91,14 +110,14 @@ static bool email_get_reply(struct op_context *ctx, const void *raw_args, const 
     const struct emails_get_args *args = raw_args;
     const struct email_find_row *email = rows;
     if (count == 0)
-        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+        return fail_not_found(err);
     if (args->email_version_id != 0 && !email->version_id.set)
         return fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");
     struct email_find_long_row *more = NULL;
     struct generation_find_row *run = NULL;
-    if (args->include != 0 && !find_long(ctx, args, email, &more, err))
-        return false;
     if (has_run(args, email) && !find_run(ctx, args, email, &run, err))
+        return false;
+    if (!read_settled(ctx, args, run, &email, err) || (args->include != 0 && !find_long(ctx, args, email, &more, err)))
         return false;
     report_progress(reply, run);
     struct email_run shown = { .json = NULL };
