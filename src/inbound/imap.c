@@ -7,12 +7,11 @@
 #include "db/cluster.h"
 #include "db/db.h"
 #include "engine/reports/mailboxes.h"
-#include "inbound/imap_address.h"
 #include "inbound/receive.h"
 #include "mail/mime_reader.h"
+#include "net/imap_client.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 
 enum {
     COMMAND_TIMEOUT_S = 120,
-    CONNECT_TIMEOUT_S = 20,
     POLL_MAX_S = 600,   /* no further message is fetched in a poll */
     STORED_EVERY_S = 2, /* how often stored mailboxes are looked for */
     ANSWER_MAX_BYTES = 256 * 1024,
@@ -57,53 +55,18 @@ static bool must_stop(struct imap_poller *poller)
 
 /* ---- One command ---- */
 
-static size_t add_bytes(char *bytes, size_t size, size_t count, void *context)
+static bool has_stopped(void *context)
 {
-    struct buf *out = context;
-    buf_add(out, bytes, size * count);
-    return out->overflowed ? 0 : size * count;
-}
-
-static int check_stop(void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
-{
-    (void)down_total;
-    (void)down;
-    (void)up_total;
-    (void)up;
     return must_stop(context);
 }
 
-/* `path` follows the address of the mailbox; `command` replaces the fetch, NULL: none. */
-static CURLcode run_command(CURL *curl, const struct imap_address *address, const char *path, const char *command, struct buf *out)
+/* As imap_client_run; the log gets the reason of a failure. */
+static const char *run_command(struct imap_client *client, const char *path, const char *command, struct buf *out)
 {
-    BUF_SCOPE url;
-    buf_init(&url, 4096);
-    buf_printf(&url, "%s%s", address->url, path);
-    buf_clear(out);
-    curl_easy_setopt(curl, CURLOPT_URL, buf_text(&url));
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, command);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
-    CURLcode code = curl_easy_perform(curl);
-    if (code != CURLE_OK && code != CURLE_ABORTED_BY_CALLBACK)
-        log_event(LOG_WARNING, "imap.failed", "%s: %s", address->url, curl_easy_strerror(code));
-    return code;
-}
-
-static void prepare(CURL *curl, struct imap_poller *poller, const struct imap_address *address)
-{
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "imap,imaps");
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_USERNAME, address->user);
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, address->password);
-    curl_easy_setopt(curl, CURLOPT_USE_SSL, address->is_plain ? (long)CURLUSESSL_NONE : (long)CURLUSESSL_ALL);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)COMMAND_TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, add_bytes);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, poller);
+    const char *problem = imap_client_run(client, path, command, out);
+    if (problem != NULL && !imap_client_was_stopped(client))
+        log_event(LOG_WARNING, "imap.failed", "%s: %s", imap_client_address(client)->url, problem);
+    return problem;
 }
 
 /* ---- One mailbox ---- */
@@ -123,8 +86,8 @@ static bool record(struct imap_poller *poller, const struct buf *message, const 
 }
 
 /* `ret_problem` is set when the message cannot be taken. */
-static bool take_message(CURL *curl, struct imap_poller *poller, const struct imap_address *address, int64_t uid,
-                         struct buf *answer, const char **ret_problem)
+static bool take_message(struct imap_client *client, struct imap_poller *poller, int64_t uid, struct buf *answer,
+                         const char **ret_problem)
 {
     BUF_SCOPE message;
     char path[48];
@@ -132,59 +95,38 @@ static bool take_message(CURL *curl, struct imap_poller *poller, const struct im
     const char *flag;
     buf_init(&message, MIME_MESSAGE_MAX_BYTES + 1);
     snprintf(path, sizeof(path), "/;UID=%lld", (long long)uid);
-    CURLcode code = run_command(curl, address, path, NULL, &message);
-    if (code == CURLE_OK && !record(poller, &message, &flag)) {
+    *ret_problem = run_command(client, path, NULL, &message);
+    if (*ret_problem == NULL && !record(poller, &message, &flag)) {
         *ret_problem = "A message could not be recorded.";
         return false;
     }
-    if (code == CURLE_OK) {
+    if (*ret_problem == NULL) {
         snprintf(store, sizeof(store), "UID STORE %lld +FLAGS.SILENT (%s)", (long long)uid, flag);
-        code = run_command(curl, address, "", store, answer);
+        *ret_problem = run_command(client, "", store, answer);
     }
-    *ret_problem = code == CURLE_OK ? NULL : curl_easy_strerror(code);
-    return code == CURLE_OK;
-}
-
-/* The messages that are neither recorded nor refused, as in "* SEARCH 4 7". */
-static size_t read_uids(const struct buf *answer, int64_t ret_uids[IMAP_MESSAGES_A_ROUND])
-{
-    static const char prefix[] = "* SEARCH";
-    const char *at = strstr(buf_text(answer), prefix);
-    size_t count = 0;
-    at = at != NULL ? at + strlen(prefix) : "";
-    while (*at == ' ' && count < IMAP_MESSAGES_A_ROUND) {
-        char *end;
-        ret_uids[count] = strtoll(at, &end, 10);
-        if (end == at || ret_uids[count] <= 0)
-            break;
-        count++;
-        at = end;
-    }
-    return count;
+    return *ret_problem == NULL;
 }
 
 /* Returns why the poll failed; NULL when it did not. */
-static const char *poll_mailbox(CURL *curl, struct imap_poller *poller, const struct imap_address *address)
+static const char *poll_mailbox(struct imap_client *client, struct imap_poller *poller, const struct imap_address *address)
 {
     BUF_SCOPE answer;
     int64_t uids[IMAP_MESSAGES_A_ROUND];
     char search[80];
     size_t taken = 0;
-    const char *problem = NULL;
     int64_t until_us = clock_monotonic_us() + POLL_MAX_S * US_PER_S;
     buf_init(&answer, ANSWER_MAX_BYTES);
     snprintf(search, sizeof(search), "UID SEARCH UNDELETED UNFLAGGED SMALLER %d", MIME_MESSAGE_MAX_BYTES + 1);
-    prepare(curl, poller, address);
-    CURLcode code = run_command(curl, address, "", search, &answer);
-    if (code != CURLE_OK)
-        return curl_easy_strerror(code);
-    size_t count = read_uids(&answer, uids);
+    imap_client_use(client, address, COMMAND_TIMEOUT_S * 1000);
+    const char *problem = run_command(client, "", search, &answer); /* the messages that are neither recorded nor refused */
+    if (problem != NULL)
+        return problem;
+    size_t count = imap_read_uids(buf_text(&answer), uids, IMAP_MESSAGES_A_ROUND);
     while (taken < count && clock_monotonic_us() < until_us && !must_stop(poller) &&
-           take_message(curl, poller, address, uids[taken], &answer, &problem))
+           take_message(client, poller, uids[taken], &answer, &problem))
         taken++;
-    if (taken > 0 && (code = run_command(curl, address, "", "EXPUNGE", &answer)) != CURLE_OK && problem == NULL)
-        problem = curl_easy_strerror(code);
-    return problem;
+    const char *left = taken > 0 ? run_command(client, "", "EXPUNGE", &answer) : NULL;
+    return problem != NULL ? problem : left;
 }
 
 /* ---- Stored mailboxes ---- */
@@ -210,8 +152,8 @@ static bool begin_work(struct imap_poller *poller, struct arena *arena, struct w
 }
 
 /* Polls a claimed mailbox, and notes what came of it. */
-static bool poll_claimed(CURL *curl, struct imap_poller *poller, const struct work *work, const struct mailbox_claim *claim,
-                         struct error *err)
+static bool poll_claimed(struct imap_client *client, struct imap_poller *poller, const struct work *work,
+                         const struct mailbox_claim *claim, struct error *err)
 {
     ARENA_SCOPE secrets = arena_new(0);
     struct error sealed = { .code = ERR_NONE };
@@ -223,7 +165,7 @@ static bool poll_claimed(CURL *curl, struct imap_poller *poller, const struct wo
             address.password = strdup(password);
             if (address.password == NULL)
                 panic(PANIC_NO_MEMORY);
-            problem = poll_mailbox(curl, poller, &address);
+            problem = poll_mailbox(client, poller, &address);
         } else {
             problem = arena_dup(work->arena, sealed.message);
         }
@@ -234,7 +176,7 @@ static bool poll_claimed(CURL *curl, struct imap_poller *poller, const struct wo
 }
 
 /* Polls the mailbox that is due for the longest time. `ret_polled` is false when none is due. */
-static bool poll_next_stored(CURL *curl, struct imap_poller *poller, bool *ret_polled, struct error *err)
+static bool poll_next_stored(struct imap_client *client, struct imap_poller *poller, bool *ret_polled, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct work work;
@@ -242,16 +184,16 @@ static bool poll_next_stored(CURL *curl, struct imap_poller *poller, bool *ret_p
     if (!begin_work(poller, arena, &work, err) || !mailbox_claim(&work, &claim, err))
         return false;
     *ret_polled = claim != NULL;
-    return claim == NULL || poll_claimed(curl, poller, &work, claim, err);
+    return claim == NULL || poll_claimed(client, poller, &work, claim, err);
 }
 
-static void poll_stored(CURL *curl, struct imap_poller *poller)
+static void poll_stored(struct imap_client *client, struct imap_poller *poller)
 {
     struct error err = { .code = ERR_NONE };
     bool has_polled = true;
     bool ok = true;
     for (int polls = 0; polls < MAILBOXES_MAX && has_polled && ok && has_database(poller) && !must_stop(poller); polls++)
-        ok = poll_next_stored(curl, poller, &has_polled, &err);
+        ok = poll_next_stored(client, poller, &has_polled, &err);
     if (!ok) {
         if (!poller->has_failed)
             log_event(LOG_WARNING, "imap.database", "%s (%s)", err.message, err.cause);
@@ -292,22 +234,20 @@ static struct mailbox_source *next_source(struct imap_poller *poller)
 static void *poller_run(void *argument)
 {
     struct imap_poller *poller = argument;
-    CURL *curl = curl_easy_init();
-    if (curl == NULL)
-        panic(PANIC_NO_MEMORY);
+    struct imap_client *client = imap_client_new(has_stopped, poller);
     while (true) {
         struct mailbox_source *source = next_source(poller);
         if (!wait_until(poller, source != NULL ? source->due_us : poller->stored_due_us))
             break;
         if (source != NULL) {
-            (void)poll_mailbox(curl, poller, &source->address);
+            (void)poll_mailbox(client, poller, &source->address);
             source->due_us = clock_monotonic_us() + source->address.every_us;
         } else {
-            poll_stored(curl, poller);
+            poll_stored(client, poller);
             poller->stored_due_us = clock_monotonic_us() + STORED_EVERY_S * US_PER_S;
         }
     }
-    curl_easy_cleanup(curl);
+    imap_client_free(client);
     db_disconnect(poller->conn);
     return NULL;
 }
@@ -323,7 +263,7 @@ static void free_poller(struct imap_poller *poller)
 
 static bool read_source(const char *text, struct mailbox_source *source)
 {
-    return imap_address_read(text, &source->address) && source->address.password != NULL;
+    return imap_address_read(text, &source->address) && source->address.has_folder && source->address.password != NULL;
 }
 
 static bool read_sources(struct imap_poller *poller, const char *const *urls, struct error *err)

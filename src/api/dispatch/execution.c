@@ -71,9 +71,11 @@ static bool run_single_write(struct op_context *ctx, const void *args, struct re
     const char *lock_key;
     if (!single->check(ctx, args, &kept, &lock_key, err))
         return false;
+    const struct single_write write = { ctx, kept };
     struct db_batch *batch = db_batch_new(ctx->work.conn, ctx->work.arena);
-    single->ask(&(struct single_write){ ctx, kept }, 1, batch);
-    return db_batch_run(batch, err) && single->reply(ctx, kept, batch, reply, err);
+    single->ask(&write, 1, batch);
+    return db_batch_run(batch, err) && (single->finish == NULL || single->finish(&write, 1, batch, err)) &&
+           single->reply(ctx, kept, batch, reply, err);
 }
 
 /* ---- Short tokens ---- */

@@ -2,7 +2,8 @@
  * Group commit: the single writes that wait at one moment share one
  * transaction. One pipeline carries BEGIN and the statements of all. A second
  * one carries their audit rows, their stored responses and COMMIT. Two round
- * trips and one wait for the disk serve all of them.
+ * trips and one wait for the disk serve all of them. An operation may send more
+ * statements between them, for all of its writes together.
  *
  * A call must not fail because of another call in its batch. Calls that can be
  * refused without the database are refused first. A call may need more than the
@@ -41,6 +42,13 @@ struct member {
     size_t first; /* the index of the first of them */
     size_t end;
     bool caused_failure; /* the batch failed because of this call */
+};
+
+/* Members of one operation and brand whose statements are sent together. */
+struct group {
+    struct member *first;
+    const struct single_write *writes;
+    size_t count;
 };
 
 struct group_commit {
@@ -111,9 +119,10 @@ static void batch_add_call(struct group_commit *batch, struct call_state *state)
     bool has_key = state->entry.idempotency_key != NULL;
     if (has_key && !in_flight_keys_enter(api->in_flight, state->call->who.organization_id, state->key_hash, state))
         return;
-    if (check_without_database(member, &err))
+    bool is_checked = check_without_database(member, &err);
+    if (is_checked && member->lock_key != NULL)
         batch->count++;
-    else if (has_key)
+    else if (is_checked || has_key)
         queue_alone(api, state); /* an idempotent replay takes precedence over a refusal */
     else
         dispatch_finish(api, state, false, &err);
@@ -153,7 +162,8 @@ static bool is_same_group(const struct member *one, const struct member *other)
 
 /* Adds the statements of the next member that is not sent yet, and of its group when `together` is set. A group holds different
  * rows only: the later of two writes of one row must see the result of the earlier one. False when all members are sent. */
-static bool ask_next(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
+static bool ask_next(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements,
+                     struct group *ret_group)
 {
     struct single_write *writes = arena_array(arena, batch->count, sizeof(*writes));
     size_t count = 0;
@@ -175,15 +185,34 @@ static bool ask_next(struct group_commit *batch, bool together, struct arena *ar
     first->ctx.op->single_write->ask(writes, count, statements);
     first->end = db_batch_count(statements);
     first->has_own = count == 1;
+    *ret_group = (struct group){ first, writes, count };
     return true;
 }
 
-static void ask_all(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
+/* Adds the statements of all members; returns the number of groups. */
+static size_t ask_all(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements,
+                      struct group *ret_groups)
 {
+    size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].is_sent = batch->members[i].has_own = false;
-    while (ask_next(batch, together, arena, statements))
-        continue;
+    while (ask_next(batch, together, arena, statements, &ret_groups[count]))
+        count++;
+    return count;
+}
+
+/* Sends the statements that depend on the results. False when they failed for a group; a group of one is known to be the cause. */
+static bool finish_groups(const struct group *groups, size_t count, const struct db_batch *statements, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = &groups[i];
+        const struct op_single_write *single = group->first->ctx.op->single_write;
+        if (single->finish != NULL && !single->finish(group->writes, group->count, statements, err)) {
+            group->first->caused_failure = group->count == 1;
+            return false;
+        }
+    }
+    return true;
 }
 
 /* True when one of the statements failed that serve this call only. */
@@ -199,15 +228,16 @@ static bool has_failed(const struct db_batch *statements, const struct member *m
 static bool run_work(struct group_commit *batch, bool together, struct arena *arena, const struct ledger_call *calls,
                      struct db_batch *statements, struct error *err)
 {
+    struct group *groups = arena_array(arena, batch->count + 1, sizeof(*groups));
     size_t used_at = ledger_used_keys_ask(arena, calls, batch->count, statements);
-    ask_all(batch, together, arena, statements);
+    size_t group_count = ask_all(batch, together, arena, statements, groups);
     bool ok = db_batch_run(statements, err);
     bool *used = arena_array(arena, batch->count, sizeof(*used));
     if (ledger_used_keys_read(statements, used_at, calls, batch->count, used))
         ok = false;
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].caused_failure = used[i] || has_failed(statements, &batch->members[i]);
-    return ok;
+    return ok && finish_groups(groups, group_count, statements, err);
 }
 
 /* Writes the reply of one call. Statements that it still sends belong to the same transaction. */

@@ -2,56 +2,30 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/secrets/reseal.h"
+#include "engine/secrets/mailbox_passwords.h"
 #include "sql/mailboxes.h"
 
 #include <string.h>
 
-static const char sealed_as[] = "mailbox";
-
 /* ---- Passwords ---- */
 
-/* The associated data of a sealed password. */
-static const char *sealing_identity(struct arena *arena, int64_t id, const char *address)
+static struct mailbox_secret secret_of(int64_t id, const char *address)
 {
-    return arena_printf(arena, "%lld %s", (long long)id, address);
-}
-
-/* IMAP quotes a password, so control characters cannot be sent. */
-static bool check_password(const char *password, struct error *err)
-{
-    size_t size = strlen(password);
-    bool has_control = false;
-    for (size_t i = 0; i < size; i++)
-        has_control = has_control || (unsigned char)password[i] < ' ' || password[i] == 0x7f;
-    if (size == 0 || size > MAILBOX_PASSWORD_MAX_BYTES || has_control)
-        return fail(err, ERR_INVALID_REQUEST, "secret", "The password has 1 to %d bytes, without control characters.",
-                    MAILBOX_PASSWORD_MAX_BYTES);
-    return true;
+    return (struct mailbox_secret){ .purpose = "mailbox", .id = id, .address = address };
 }
 
 static bool seal_password(const struct work *work, int64_t id, const char *address, const char *password, struct bytes *ret_sealed,
                           struct error *err)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    struct seal_ring *ring;
-    if (!check_password(password, err) || !secrets_sealing(work, secrets, &ring, err))
-        return false;
-    const struct bytes bytes = { (const unsigned char *)password, strlen(password) };
-    *ret_sealed = seal(work->arena, ring, sealed_as, sealing_identity(work->arena, id, address), bytes);
-    return true;
+    const struct mailbox_secret secret = secret_of(id, address);
+    return mailbox_password_seal(work, &secret, password, ret_sealed, err);
 }
 
 bool mailbox_password(const struct work *work, struct arena *secrets, const struct mailbox_claim *claim, const char **ret_password,
                       struct error *err)
 {
-    struct seal_ring *ring;
-    struct bytes password;
-    if (!secrets_opening(work, secrets, &ring, err) ||
-        !seal_open(secrets, ring, sealed_as, sealing_identity(secrets, claim->id, claim->address), claim->sealed, &password, err))
-        return false;
-    *ret_password = arena_dup_bytes(secrets, (const char *)password.data, password.size);
-    return true;
+    const struct mailbox_secret secret = secret_of(claim->id, claim->address);
+    return mailbox_password_open(work, secrets, &secret, claim->sealed, ret_password, err);
 }
 
 /* ---- Changes ---- */
@@ -157,9 +131,9 @@ bool mailbox_polled(const struct work *work, int64_t id, const char *problem, in
 
 static bool reseal_password(const struct reseal *reseal, const struct report_mailboxes_to_reseal_row *row, struct error *err)
 {
-    const char *identity = sealing_identity(reseal->arena, row->id, row->address);
+    const struct mailbox_secret secret = secret_of(row->id, row->address);
     struct report_mailbox_seal_params params = { .id = row->id };
-    if (!reseal_secret(reseal, sealed_as, identity, row->password, &params.password, err))
+    if (!mailbox_password_reseal(reseal, &secret, row->password, &params.password, err))
         return false;
     db_batch_add(reseal->updates, &report_mailbox_seal_statement, &params);
     return true;

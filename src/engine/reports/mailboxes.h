@@ -4,7 +4,7 @@
  * (engine/secrets), bound to the number and the address of the mailbox, so a
  * password cannot be used with another server.
  *
- * Addresses have the form that inbound/imap_address.h describes; callers check
+ * Addresses have the form that net/imap_address.h describes; callers check
  * them. One process at a time has a mailbox: a claim ends with the poll, or after
  * MAILBOX_LEASE_S.
  */
@@ -15,7 +15,6 @@
 enum {
     MAILBOXES_MAX = 50,
     MAILBOX_ADDRESS_MAX_CHARS = 1000,
-    MAILBOX_PASSWORD_MAX_BYTES = 1000,
     MAILBOX_LEASE_S = 900, /* longer than a poll may take */
 };
 

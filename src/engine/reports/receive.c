@@ -67,38 +67,50 @@ static bool keep_unmatched(const struct work *work, const struct received_report
            sql_unmatched_report_trim(work->conn, work->arena, &trim, NULL, err);
 }
 
-static bool find_owner(const struct work *work, const struct message_origin *origin, struct received_outcome *outcome,
-                       struct error *err)
+/* The report of a test message is about a known message, and automatic answers come from anybody. */
+static bool is_kept(const struct report_record *record)
 {
-    struct report_owner_params params = { origin->brand_id };
-    struct report_owner_row *row;
-    if (!sql_report_owner(work->conn, work->arena, &params, &row, err))
-        return false;
-    outcome->origin = *origin;
-    outcome->organization_id = row != NULL ? row->organization_id : 0;
-    return true;
+    bool is_test = record->report.is_matched && record->report.origin.send_id == 0;
+    return record->outcome == REPORT_UNKNOWN && !is_test && record->report.kind != REPORT_AUTO_REPLY;
 }
 
-bool report_receive(const struct work *work, const struct received_report *received, struct received_outcome *ret_outcome,
-                    struct error *err)
+void report_identify(const struct work *work, struct receiving *receiving)
 {
-    struct report report = {
-        .kind = received->kind,
-        .bounce = received->bounce,
-        .source = received->source,
-        .diagnostic = received->diagnostic,
-        .at_us = work->now_us,
+    const struct received_report *received = &receiving->received;
+    receiving->record = (struct report_record){
+        .report = {
+            .kind = received->kind,
+            .bounce = received->bounce,
+            .source = received->source,
+            .diagnostic = received->diagnostic,
+            .at_us = work->now_us,
+        },
     };
-    enum report_outcome outcome;
-    identify(work, received, &report);
-    if (!report_record(work, &report, &outcome, err))
+    identify(work, received, &receiving->record.report);
+}
+
+const char *report_lock_key(struct arena *arena, const struct receiving *receiving, const char *number)
+{
+    const struct report *report = &receiving->record.report;
+    const struct message_origin *origin = &report->origin;
+    if (report->kind == REPORT_UNSUBSCRIBE)
+        return NULL;
+    return arena_printf(arena, "%020lld.%020lld.%020lld.%s", (long long)origin->brand_id, (long long)origin->send_id,
+                        (long long)origin->ordinal, report->is_matched ? "" : number);
+}
+
+bool report_receive_all(const struct work *work, struct receiving *const *receiving, size_t count, const struct db_batch *batch,
+                        struct error *err)
+{
+    struct report_record **records = arena_array(work->arena, count, sizeof(struct report_record *));
+    for (size_t i = 0; i < count; i++)
+        records[i] = &receiving[i]->record;
+    if (!report_records_finish(work, records, count, batch, err))
         return false;
-    *ret_outcome = (struct received_outcome){ .kind = report.kind, .outcome = outcome };
-    if (outcome != REPORT_UNKNOWN)
-        return find_owner(work, &report.origin, ret_outcome, err);
-    /* The report of a test message is about a known message. */
-    bool is_test = report.is_matched && report.origin.send_id == 0;
-    return is_test || report.kind == REPORT_AUTO_REPLY || keep_unmatched(work, received, &report, err);
+    for (size_t i = 0; i < count; i++)
+        if (is_kept(records[i]) && !keep_unmatched(work, &receiving[i]->received, &records[i]->report, err))
+            return false;
+    return true;
 }
 
 /* ---- For the operator ---- */

@@ -25,16 +25,24 @@ struct received_report {
     const char *excerpt; /* the start of the report */
 };
 
-struct received_outcome {
-    enum report_kind kind;
-    enum report_outcome outcome;
-    struct message_origin origin; /* zero: the message is not known */
-    int64_t organization_id;      /* of its brand; 0: the message is not known */
+/* A report and its recording (reports.h). */
+struct receiving {
+    struct received_report received;
+    struct report_record record;
 };
 
-/* Records a report in the open transaction. */
-MUST_CHECK bool report_receive(const struct work *work, const struct received_report *received,
-                               struct received_outcome *ret_outcome, struct error *err) NONNULL(1, 2, 3, 4);
+/* Finds the message of a report, without the database. */
+void report_identify(const struct work *work, struct receiving *receiving) NONNULL(1, 2);
+
+/* The row that is locked by the recording: the later of two reports about one recipient sees the earlier one. In the order of these
+ * keys, reports are in the order of their brands. NULL: the report must be recorded alone. `number` distinguishes reports of
+ * unknown messages. */
+const char *report_lock_key(struct arena *arena, const struct receiving *receiving, const char *number) NONNULL(1, 2, 3);
+
+/* Records identified reports in the open transaction, after report_records_ask and the run of its batch, and keeps those without a
+ * known message. */
+MUST_CHECK bool report_receive_all(const struct work *work, struct receiving *const *receiving, size_t count,
+                                   const struct db_batch *batch, struct error *err) NONNULL(1, 2, 4, 5);
 
 /* Writes {"counts":[…],"unmatched":[…]} for the operator: the counts of the last 30 days, and the reports without a known message,
  * newest first. `only_unmatched` leaves the counts out. */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/compose/message_id.h"
+#include "sql/reports.h"
 
 enum report_kind {
     REPORT_BOUNCE,
@@ -42,8 +43,31 @@ enum report_outcome {
     REPORT_LATE,     /* older than REPORT_MAX_AGE_DAYS */
 };
 
-/* Records a report in the open transaction: event, figures and suppression, and a row of report_counts for each. `work` may have
- * any brand; the report's own is used. */
+/* The recording of one report: the caller sets `report`, the functions below the rest. */
+struct report_record {
+    struct report report;
+    int64_t organization_id; /* of the brand of the message; 0: the message is not known */
+    enum report_outcome outcome;
+    const struct report_recipients_row *recipient; /* NULL: the message is not known */
+    size_t asked_at;                               /* private: the statement of a batch, and the place in its arrays */
+    int64_t place;
+    bool is_due; /* private: the report changes something */
+};
+
+/*
+ * Recording reports in the open transaction: event, figures and suppression, and a row of report_counts for each. `records` are in
+ * the order of their brands. `work` may have any brand; those of the reports are used.
+ *
+ * report_records_ask adds the statements that find and lock the recipients; after the batch has run, report_records_finish writes.
+ * Locks are taken in the order of brands and recipients. Only a report that is recorded alone may be an unsubscribe, because that
+ * locks a contact.
+ */
+void report_records_ask(const struct work *work, struct report_record *const *records, size_t count, struct db_batch *batch)
+    NONNULL(1, 2, 4);
+MUST_CHECK bool report_records_finish(const struct work *work, struct report_record *const *records, size_t count,
+                                      const struct db_batch *batch, struct error *err) NONNULL(1, 2, 4, 5);
+
+/* Does both for one report. */
 MUST_CHECK bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome,
                               struct error *err) NONNULL(1, 2, 3, 4);
 

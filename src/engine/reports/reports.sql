@@ -1,22 +1,27 @@
--- The recipient of a reported message, when its result was written, and if an event of this type was recorded before. A message that
--- was refused at its delivery has bounced. `diagnostic`, in lower case, is looked for in the bounce rules; rule_class is the class of the
--- first that matches. The recipient is locked: a settlement that writes its bounce (delivery_lock_bounced) comes before or after.
--- name: report_recipient :one
--- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null, diagnostic text null
--- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
-select b.organization_id, r.email_key, e.occurred_at,
-       coalesce(e.outcome = :event_type, false)
+-- The recipients of reported messages of a brand, when their results were written, and if an event of this type was recorded before. A
+-- message that was refused at its delivery has bounced. The diagnostics, in lower case, are looked for in the bounce rules; rule_class
+-- is the class of the first that matches; '' matches none. The recipients are locked in the order of their numbers: a settlement that
+-- writes a bounce (delivery_lock_bounced) comes before or after.
+-- name: report_recipients :many
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[], event_types text[], diagnostics text[]
+-- columns: place bigint, organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
+select t.place, (select b.organization_id from brands b where b.id = :brand_id), r.email_key, e.occurred_at,
+       coalesce(e.outcome = t.event_type, false)
        or exists (select 1 from recipient_events x
-                   where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type),
+                   where x.brand_id = :brand_id and x.send_id = t.send_id and x.ordinal = t.ordinal and x.event_type = t.event_type),
        (select u.class from bounce_rules u
-         where u.organization_id = 0 and position(u.pattern in :diagnostic::text) > 0
+         where u.organization_id = 0 and position(u.pattern in t.diagnostic) > 0
          order by u.id
          limit 1)
-  from send_recipients r
-  join brands b on b.id = r.brand_id
-  left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal
- where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal
-   for no key update of r;
+  from (select *
+          from unnest(:send_ids::bigint[], :ordinals::bigint[], :event_types::text[], :diagnostics::text[]) with ordinality
+               as t (send_id, ordinal, event_type, diagnostic, place)
+         order by send_id, ordinal) t
+ cross join lateral (select r.email_key from send_recipients r
+                      where r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+                        for no key update) r
+  left join lateral (select e.outcome, e.occurred_at from send_results e
+                      where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal) e on true;
 
 -- Keeps the newest delay of each of these messages. A result that another transaction is writing keeps the delay that it has: waiting
 -- for it could deadlock.
@@ -39,12 +44,16 @@ update send_results e
   from held h
  where e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal;
 
--- Counts a report.
--- name: report_count :exec
--- params: brand_id bigint, at timestamptz, source text, kind text, outcome text
+-- Counts reports.
+-- name: report_counts_add_each :exec
+-- params: brand_ids bigint[], ats timestamptz[], sources text[], kinds text[], outcomes text[]
 insert into report_counts (brand_id, day, source, kind, outcome, count)
-values (:brand_id, (:at::timestamptz at time zone 'UTC')::date, :source, :kind, :outcome, 1)
-    on conflict (brand_id, day, source, kind, outcome) do update set count = report_counts.count + 1;
+select t.brand_id, (t.at at time zone 'UTC')::date, t.source, t.kind, t.outcome, count(*)
+  from unnest(:brand_ids::bigint[], :ats::timestamptz[], :sources::text[], :kinds::text[], :outcomes::text[])
+       as t (brand_id, at, source, kind, outcome)
+ group by 1, 2, 3, 4, 5
+ order by 1, 2, 3, 4, 5
+    on conflict (brand_id, day, source, kind, outcome) do update set count = report_counts.count + excluded.count;
 
 -- Keeps a report whose message is not known.
 -- name: unmatched_report_keep :exec
@@ -75,9 +84,3 @@ select source, kind, outcome, sum(count)::bigint
  where day >= (:since::timestamptz at time zone 'UTC')::date
  group by source, kind, outcome
  order by source, kind, outcome;
-
--- The organization of a brand.
--- name: report_owner :one
--- params: brand_id bigint
--- columns: organization_id bigint
-select organization_id from brands where id = :brand_id;

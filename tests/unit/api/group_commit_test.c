@@ -69,6 +69,8 @@ enum {
     EATS_AT_CHECK = 31, /* needs more memory than a call may use */
     EATS_AT_ASK = 37,
     EATS_AT_REPLY = 41,
+    REFUSED_BY_FINISH = 43,
+    WANTS_TO_BE_ALONE = 47,
 };
 
 static void eat_if(bool eats, struct arena *own)
@@ -79,6 +81,7 @@ static void eat_if(bool eats, struct arena *own)
 
 static _Atomic int checks;
 static _Atomic int largest_ask;
+static _Atomic int largest_finish;
 
 static bool check_add(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
 {
@@ -90,7 +93,7 @@ static bool check_add(struct op_context *ctx, const void *raw_args, void **ret_k
     struct adding *adding = arena_alloc(ctx->work.arena, sizeof(*adding));
     adding->args = args;
     *ret_kept = adding;
-    *ret_lock_key = args->name;
+    *ret_lock_key = args->amount == WANTS_TO_BE_ALONE ? NULL : args->name;
     return true;
 }
 
@@ -115,7 +118,20 @@ static void ask_add(const struct single_write *writes, size_t count, struct db_b
         largest_ask = (int)count;
 }
 
-static const struct job_declaration test_job = { .name = "test.kind" };
+static bool finish_add(const struct single_write *writes, size_t count, const struct db_batch *batch, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct adding *adding = writes[i].kept;
+        assert_true(db_batch_rows(batch, adding->at)->count >= count);
+        if (adding->args->amount == REFUSED_BY_FINISH)
+            return fail(err, ERR_NOT_FOUND, "amount", "Not 43.");
+    }
+    if ((int)count > largest_finish)
+        largest_finish = (int)count;
+    return true;
+}
+
+static const struct job_declaration test_job = { .name = "test.kind", .pool = "work" };
 
 static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
@@ -142,7 +158,7 @@ static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch 
     return true;
 }
 
-static const struct op_single_write add_single = { check_add, ask_add, reply_add };
+static const struct op_single_write add_single = { .check = check_add, .ask = ask_add, .finish = finish_add, .reply = reply_add };
 static const struct operation add_op = { .id = "sums.add",
                                          .index = -1,
                                          .mode = OP_WRITE,
@@ -181,6 +197,7 @@ static int sums_setup(void **state)
         return -1;
     checks = 0;
     largest_ask = 0;
+    largest_finish = 0;
     fresh_items();
     run_sql("drop table if exists public.sums;"
             "create table public.sums (name text primary key, total bigint not null check (total < 1000000))");
@@ -414,6 +431,34 @@ static void test_a_refused_answer_is_its_own(void **state)
     assert_int_equal(member_of(visits[5], "transaction"), member_of(visits[0], "transaction"));
     /* The key is fresh: nothing was done under it. */
     assert_int_equal(member_of(visit_run(with_idempotency(add("n3", 7), "k")), "total"), 7);
+}
+
+/* Statements that depend on the first ones are sent for all calls together, and a call that fails there is alone with it. */
+static void test_a_batch_is_finished_together(void **state)
+{
+    (void)state;
+    struct visit *visits[6];
+    many(visits, 6);
+    run_together(visits, 6);
+    assert_int_equal(largest_finish, 6);
+    visits[0] = add("m0", 1);
+    visits[1] = add("m1", REFUSED_BY_FINISH);
+    visits[2] = add("m2", 3);
+    run_together(visits, 3);
+    assert_refusal(visits[1], ERR_NOT_FOUND, "amount", "Not 43");
+    assert_int_equal(total_of("m1"), 0);
+    assert_int_equal(total_of("m0") + total_of("m2"), 4);
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+}
+
+static void test_a_call_without_a_lock_key_is_alone(void **state)
+{
+    (void)state;
+    struct visit *visits[3] = { add("a0", 1), with_idempotency(add("a1", WANTS_TO_BE_ALONE), "k"), add("a2", 3) };
+    run_together(visits, 3);
+    assert_int_equal(member_of(visits[1], "total"), WANTS_TO_BE_ALONE);
+    assert_int_not_equal(member_of(visits[1], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
 }
 
 /* a statement that fails, here by a constraint, leaves nothing of its call and everything of the others. */
@@ -798,6 +843,8 @@ int main(void)
         SUMS_TEST(test_a_job_of_one_wakes_the_workers),
         SUMS_TEST(test_refusals_stay_outside),
         SUMS_TEST(test_a_refused_answer_is_its_own),
+        SUMS_TEST(test_a_batch_is_finished_together),
+        SUMS_TEST(test_a_call_without_a_lock_key_is_alone),
         SUMS_TEST(test_a_failing_statement_is_its_own),
         SUMS_TEST(test_several_faults),
         SUMS_TEST(test_a_locked_row_holds_up_its_own_caller),

@@ -17,7 +17,7 @@ static int fresh_plan(void **state)
     return world_setup(state);
 }
 
-static const struct job_declaration test_work = { .name = "test.work" };
+static const struct job_declaration test_work = { .name = "test.work", .pool = "work" };
 
 static bool ask_for_work(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {

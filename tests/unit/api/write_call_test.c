@@ -321,7 +321,7 @@ static void test_a_cancelled_write_leaves_nothing(void **state)
 static void test_only_the_declared_job(void **state)
 {
     (void)state;
-    static const struct job_declaration other = { .name = "test.other" };
+    static const struct job_declaration other = { .name = "test.other", .pool = "work" };
     open_service();
     plan.enqueue = true;
     plan.job = &other;

@@ -7,6 +7,7 @@
 #include "engine/operator/operator.h"
 #include "engine/operator/operator_mailboxes.h"
 #include "engine/reports/mailboxes.h"
+#include "engine/secrets/mailbox_passwords.h"
 
 #include <unistd.h>
 

@@ -35,16 +35,31 @@ static struct message_origin make_send(void)
     return (struct message_origin){ work.brand_id, send_id, 1 };
 }
 
-static struct received_outcome receive(struct received_report received)
+/* Records reports together, as a group commit does; they are in the order of their brands. */
+static void receive_all(struct receiving *const *receiving, size_t count)
 {
-    struct received_outcome outcome;
+    struct report_record **records = arena_array(work.arena, count, sizeof(struct report_record *));
+    struct db_batch *batch = db_batch_new(conn, work.arena);
     struct error err;
     DB_TX tx;
-    received.source = "lmtp";
+    for (size_t i = 0; i < count; i++) {
+        receiving[i]->received.source = "lmtp";
+        report_identify(&work, receiving[i]);
+        records[i] = &receiving[i]->record;
+    }
     assert_ok(db_tx_begin(conn, &tx, &err), &err);
-    assert_ok(report_receive(&work, &received, &outcome, &err), &err);
+    report_records_ask(&work, records, count, batch);
+    if (db_batch_count(batch) > 0)
+        assert_ok(db_batch_run(batch, &err), &err);
+    assert_ok(report_receive_all(&work, receiving, count, batch, &err), &err);
     assert_ok(db_tx_commit(&tx, &err), &err);
-    return outcome;
+}
+
+static struct report_record receive(struct received_report received)
+{
+    struct receiving receiving = { .received = received };
+    receive_all((struct receiving *const[]){ &receiving }, 1);
+    return receiving.record;
 }
 
 static char *upper(const char *text)
@@ -103,10 +118,10 @@ static void test_finds_the_message(void **state)
           .return_path = return_path_address(work.engine, work.arena, RETURN_PATH_BOUNCE, &origin, "b.example") },
     };
     for (size_t i = 0; i < ARRAY_COUNT(reports); i++) {
-        struct received_outcome outcome = receive(reports[i]);
+        struct report_record outcome = receive(reports[i]);
         assert_int_equal(outcome.outcome, i == 0 ? REPORT_APPLIED : REPORT_REPEATED);
         assert_int_equal(outcome.organization_id, work.organization_id);
-        assert_memory_equal(&outcome.origin, &origin, sizeof(origin));
+        assert_memory_equal(&outcome.report.origin, &origin, sizeof(origin));
     }
     assert_int_equal(number_of("select count(*) from unmatched_reports"), 0);
     assert_int_equal(number_of("select count(*) from suppressions"), 1);
@@ -120,8 +135,8 @@ static void test_unsubscribes_by_mail(void **state)
     const char *address = return_path_address(work.engine, work.arena, RETURN_PATH_UNSUBSCRIBE, &origin, "b.example");
     assert_int_equal(receive((struct received_report){ .kind = REPORT_AUTO_REPLY, .return_path = address }).outcome, REPORT_NOTED);
     assert_int_equal(number_of("select count(*) from suppressions"), 0);
-    struct received_outcome outcome = receive((struct received_report){ .kind = REPORT_OTHER, .return_path = address });
-    assert_int_equal(outcome.kind, REPORT_UNSUBSCRIBE);
+    struct report_record outcome = receive((struct received_report){ .kind = REPORT_OTHER, .return_path = address });
+    assert_int_equal(outcome.report.kind, REPORT_UNSUBSCRIBE);
     assert_int_equal(outcome.outcome, REPORT_APPLIED);
     assert_int_equal(number_of("select count(*) from suppressions where reason = 'unsubscribe'"), 1);
     const char *bounce = return_path_address(work.engine, work.arena, RETURN_PATH_BOUNCE, &origin, "b.example");
@@ -148,12 +163,62 @@ static void test_keeps_the_newest_without_a_message(void **state)
     assert_int_equal(number_of("select count(*) from unmatched_reports where kind = 'auto_reply'"), 0);
 }
 
+static struct receiving bounce_of(const struct message_origin *origin, int64_t ordinal, enum report_kind kind,
+                                  enum bounce_class bounce)
+{
+    const struct message_origin message = { origin->brand_id, origin->send_id, ordinal };
+    return (struct receiving){ .received = {
+                                   .kind = kind,
+                                   .bounce = bounce,
+                                   .return_path =
+                                       return_path_address(work.engine, work.arena, RETURN_PATH_BOUNCE, &message, "b.example"),
+                                   .diagnostic = "452 later",
+                               } };
+}
+
+/* Reports that share a transaction have the outcomes of reports that follow each other. */
+static void test_reports_are_recorded_together(void **state)
+{
+    (void)state;
+    const struct message_origin origin = make_send();
+    run_sql("insert into send_recipients (brand_id, send_id, ordinal, email, email_key)"
+            " select %lld, %lld, i, 'r' || i || '@one.example', 'r' || i || '@one.example' from generate_series(2, 5) i",
+            (long long)origin.brand_id, (long long)origin.send_id);
+    struct receiving unknown = { .received = { .kind = REPORT_BOUNCE, .bounce = BOUNCE_HARD, .diagnostic = "550 no" } };
+    struct receiving reports[] = {
+        unknown,
+        bounce_of(&origin, 1, REPORT_BOUNCE, BOUNCE_HARD),
+        bounce_of(&origin, 2, REPORT_BOUNCE, BOUNCE_MAILBOX_FULL),
+        bounce_of(&origin, 3, REPORT_COMPLAINT, BOUNCE_REFUSED),
+        bounce_of(&origin, 4, REPORT_DELAY, BOUNCE_REFUSED),
+        bounce_of(&origin, 5, REPORT_BOUNCE, BOUNCE_BLOCK),
+        bounce_of(&origin, 9, REPORT_BOUNCE, BOUNCE_HARD), /* no such recipient */
+    };
+    const enum report_outcome expected[] = { REPORT_UNKNOWN, REPORT_APPLIED, REPORT_APPLIED, REPORT_APPLIED,
+                                             REPORT_NOTED,   REPORT_APPLIED, REPORT_UNKNOWN };
+    struct receiving *all[ARRAY_COUNT(reports)];
+    for (size_t i = 0; i < ARRAY_COUNT(reports); i++)
+        all[i] = &reports[i];
+    receive_all(all, ARRAY_COUNT(all));
+    for (size_t i = 0; i < ARRAY_COUNT(reports); i++)
+        assert_int_equal(reports[i].record.outcome, expected[i]);
+    assert_int_equal(number_of("select count(*) from suppressions"), 3);
+    assert_int_equal(number_of("select count(*) from suppressions where expires_at is null"), 2);
+    assert_int_equal(number_of("select bounced * 10 + complained from send_stats"), 31);
+    assert_int_equal(number_of("select sum(count)::bigint from report_counts where outcome = 'applied'"), 4);
+    assert_int_equal(number_of("select sum(count)::bigint from report_counts where outcome = 'unknown' and brand_id = 0"), 2);
+    assert_int_equal(number_of("select count(*) from unmatched_reports"), 2);
+    receive_all(&all[1], 1);
+    assert_int_equal(reports[1].record.outcome, REPORT_REPEATED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_return_paths, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_finds_the_message, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_unsubscribes_by_mail, begin, world_leave),
+        cmocka_unit_test_setup_teardown(test_reports_are_recorded_together, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_keeps_the_newest_without_a_message, begin, world_leave),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);

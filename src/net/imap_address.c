@@ -1,4 +1,4 @@
-#include "inbound/imap_address.h"
+#include "net/imap_address.h"
 
 #include "base/clock.h"
 #include "base/panic.h"
@@ -49,7 +49,8 @@ bool imap_address_read(const char *text, struct imap_address *ret_address)
     ret_address->password = url_part_copy(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
     char *query = url_part_copy(url, CURLUPART_QUERY, 0);
     char *path = url_part_copy(url, CURLUPART_PATH, 0);
-    bool is_read = ret_address->user != NULL && path != NULL && strlen(path) > 1 && read_parameters(query, ret_address);
+    bool is_read = ret_address->user != NULL && read_parameters(query, ret_address);
+    ret_address->has_folder = path != NULL && strlen(path) > 1;
     free(query);
     free(path);
     static const CURLUPart removed[] = { CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT };

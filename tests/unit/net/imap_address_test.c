@@ -1,6 +1,6 @@
 /* Addresses of mailboxes that are polled by IMAP. */
 #include "base/clock.h"
-#include "inbound/imap_address.h"
+#include "net/imap_address.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,22 @@ static void test_parts_are_read(void **state)
     assert_null(address.password);
     assert_int_equal(address.every_us, 60 * US_PER_S);
     assert_false(address.is_plain);
+    assert_true(address.has_folder);
     imap_address_done(&address);
+}
+
+/* The address of a seed mailbox. */
+static void test_an_address_without_a_folder_is_told(void **state)
+{
+    (void)state;
+    static const char *const addresses[] = { "imaps://user@mail.example", "imaps://user@mail.example/?tls=none" };
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        struct imap_address address;
+        assert_true(imap_address_read(addresses[i], &address));
+        assert_false(address.has_folder);
+        assert_string_equal(address.url, "imaps://mail.example/");
+        imap_address_done(&address);
+    }
 }
 
 static void test_other_forms_are_refused(void **state)
@@ -34,8 +49,6 @@ static void test_other_forms_are_refused(void **state)
         "",
         "https://user@mail.example/INBOX",
         "imaps://mail.example/INBOX",
-        "imaps://user@mail.example",
-        "imaps://user@mail.example/",
         "imaps://user@mail.example/INBOX?every=0",
         "imaps://user@mail.example/INBOX?every=86401",
         "imaps://user@mail.example/INBOX?tls=some",
@@ -55,6 +68,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_are_read),
+        cmocka_unit_test(test_an_address_without_a_folder_is_told),
         cmocka_unit_test(test_other_forms_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

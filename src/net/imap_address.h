@@ -1,10 +1,11 @@
 /*
- * Addresses of mailboxes that are polled by IMAP:
+ * Addresses of mailboxes that are read by IMAP:
  *
- *     imaps://user[:password]@host[:port]/MAILBOX[?every=60]
+ *     imaps://user[:password]@host[:port][/MAILBOX][?every=60]
  *     imap://…[?tls=none]        TLS is required (STARTTLS) unless tls=none
  *
- * Special characters of user and password are written as %XX. Internal to inbound, and read by the command that stores mailboxes.
+ * A mailbox that is polled for reports names one folder (MAILBOX); a seed mailbox is searched as a whole and names none. Special
+ * characters of user and password are written as %XX. The reader of an address frees its parts. Any thread.
  */
 #pragma once
 
@@ -16,8 +17,9 @@
 struct imap_address {
     char *url; /* without credentials and parameters */
     char *user;
-    char *password; /* NULL: the address has none */
-    bool is_plain;  /* without TLS */
+    char *password;  /* NULL: the address has none */
+    bool is_plain;   /* without TLS */
+    bool has_folder; /* the address names a folder */
     int64_t every_us;
 };
 
