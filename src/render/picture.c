@@ -197,3 +197,14 @@ bool picture_optimize(struct arena *arena, struct image_checker *checker, const 
     *ret_picture = *ret_is_kept ? *image : smallest;
     return true;
 }
+
+bool picture_index_colours(struct arena *arena, struct image_checker *checker, const struct picture *image,
+                           struct picture *ret_picture, struct error *err)
+{
+    struct vips_run run = same_size(image, ".png[strip,palette,compression=9]");
+    if (!make_picture(arena, checker, &run, ret_picture, err))
+        return false;
+    if (ret_picture->bytes.size > image->bytes.size)
+        *ret_picture = *image;
+    return true;
+}

@@ -53,3 +53,7 @@ MUST_CHECK bool picture_resize(struct arena *arena, struct image_checker *checke
  * `ret_is_kept` is true. */
 MUST_CHECK bool picture_optimize(struct arena *arena, struct image_checker *checker, const struct picture *image,
                                  struct picture *ret_picture, bool *ret_is_kept, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
+
+/* Makes a PNG of at most 256 colours, or the image itself when that is smaller. The image is a PNG. */
+MUST_CHECK bool picture_index_colours(struct arena *arena, struct image_checker *checker, const struct picture *image,
+                                      struct picture *ret_picture, struct error *err) NONNULL(1, 2, 3, 4, 5);

@@ -299,6 +299,8 @@ struct request_members {
     const char *op;
     const char *format;
     const char *content;
+    const char *html;
+    const char *text;
     const char *base_url;
     const char *subject;
     const char *images_json;       /* an object */
@@ -307,6 +309,7 @@ struct request_members {
     const char *document_json;     /* objects from here on */
     const char *look_json;
     const char *brand_json;
+    const char *client_json;
     const char *members; /* more members, without braces */
     const char *files_json;
     int64_t width; /* 0: none, also below */
@@ -336,6 +339,8 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     json_member_text(&json, "op", request->op);
     json_member_text_if(&json, "format", request->format);
     json_member_text_if(&json, "content", request->content);
+    json_member_text_if(&json, "html", request->html);
+    json_member_text_if(&json, "text", request->text);
     json_member_text_if(&json, "baseUrl", request->base_url);
     json_member_text_if(&json, "subject", request->subject);
     write_json_if(&json, "images", request->images_json);
@@ -344,6 +349,7 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     write_json_if(&json, "document", request->document_json);
     write_json_if(&json, "look", request->look_json);
     write_json_if(&json, "brand", request->brand_json);
+    write_json_if(&json, "client", request->client_json);
     if (request->members != NULL) {
         buf_add_char(line, ',');
         buf_add_text(line, request->members);
@@ -400,6 +406,13 @@ bool renderer_outline(struct renderer *renderer, struct arena *arena, const char
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
+bool renderer_list_images(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+                          struct error *err)
+{
+    const struct request_members members = { .op = "listImages", .content = html };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
 bool renderer_splice(struct renderer *renderer, struct arena *arena, const char *html, const char *edits_json,
                      const json_t **ret_result, struct error *err)
 {
@@ -449,10 +462,33 @@ bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const ch
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
+bool renderer_draw_client(struct renderer *renderer, struct arena *arena, const char *html, const char *text,
+                          const char *client_json, const char *files_json, const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "drawClient", .html = html, .text = text, .client_json = client_json, .files_json = files_json
+    };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
 bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width, int64_t max_frames,
                           const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "drawFrames", .content = video, .width = width, .max_frames = max_frames };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_check_mail(struct renderer *renderer, struct arena *arena, const char *members_json, const json_t **ret_result,
+                         struct error *err)
+{
+    const struct request_members members = { .op = "checkMail", .members = members_json };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_check_shown(struct renderer *renderer, struct arena *arena, const char *html, const char *files_json,
+                          const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = { .op = "checkShown", .content = html, .files_json = files_json };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 

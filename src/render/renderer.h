@@ -62,6 +62,10 @@ MUST_CHECK bool renderer_prepare(struct renderer *renderer, struct arena *arena,
 MUST_CHECK bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
                                         const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
+/* The addresses of the images in finished HTML, each once: `urls`. Errors: as renderer_prepare. */
+MUST_CHECK bool renderer_list_images(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+                                     struct error *err) NONNULL(1, 2, 3, 4, 5);
+
 /* Replaces exact texts in prepared HTML and its subject, which may be NULL. `replacements_json` is an array of objects with find,
  * with and all. Errors: as renderer_prepare; INVALID_REQUEST names the replacement: replacements.0.find. */
 MUST_CHECK bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const char *html, const char *subject,
@@ -107,10 +111,33 @@ MUST_CHECK bool renderer_draw_page(struct renderer *renderer, struct arena *aren
                                    int64_t max_height, const char *files_json, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 6, 7, 8);
 
+/* Draws a mail as a client shows it, without network and scripts. `text` may be NULL. `client_json` is a declaration of
+ * catalogue/mail_clients.h; `files_json` as above. The result has png (base64), small (a WebP in base64, or null), width, height,
+ * isCut, transforms and dataDate. Errors: INVALID_REQUEST and EMAIL_IMPORT_FAILED (the mail takes too long or too much memory),
+ * PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above and without an installed browser. */
+MUST_CHECK bool renderer_draw_client(struct renderer *renderer, struct arena *arena, const char *html, const char *text,
+                                     const char *client_json, const char *files_json, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 5, 6, 7, 8);
+
 /* Draws frames of a video, given in base64. The result has png (base64; the frames below each other), width, height (of one frame),
  * frames and everyMs. Errors: INVALID_REQUEST (videoUrl: it cannot be read), PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above. */
 MUST_CHECK bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width,
                                      int64_t max_frames, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 6, 7);
+
+/* The checks of an audit that need the parsed mail only (src/render/sidecar/quality/static/README.md). `members_json` are the
+ * members of the request as JSON without braces: design, and what is known of html, text, subject, shownSubject, previewText,
+ * purpose, address, emptyTags and pictures. The result is the report of the engine. A mail within the bounds of a design always has
+ * one. Errors: INVALID_REQUEST, PAYLOAD_TOO_LARGE and SERVICE_UNAVAILABLE as above; EMAIL_IMPORT_FAILED for a mail that takes too
+ * long. */
+MUST_CHECK bool renderer_check_mail(struct renderer *renderer, struct arena *arena, const char *members_json,
+                                    const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Checks a mail as it is shown, light and dark, on a desktop and a phone, without network and scripts: axe-core and measures of our
+ * own (docs/modules/browser-checks.md). `files_json` as in renderer_draw_page. The result is a report of the engine "browser":
+ * engine and checks. The same mail gives the same report. Errors: INVALID_REQUEST (html: it takes too long or too much memory, or
+ * has too many elements), PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE as above and without an installed browser. */
+MUST_CHECK bool renderer_check_shown(struct renderer *renderer, struct arena *arena, const char *html, const char *files_json,
+                                     const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)

@@ -64,6 +64,20 @@ export const LIMITS = Object.freeze({
   pageFiles: 50,
   pageMs: 5_000,
   pageWaitFactor: 4 * patience,
+  /** The checks of a shown mail: processor time, factor for the wall-clock limit, elements (more than a prepared document has, since links
+      and footers are added), elements up to which axe-core looks at every view, texts and their characters whose contrast is judged. */
+  checkMs: 25_000,
+  checkWaitFactor: 4 * patience,
+  checkElements: 60_000,
+  checkElementsOfAllViews: 12_000,
+  checkTexts: 5_000,
+  checkTextChars: 200_000,
+  /** A preview of a mail in a client: images of the mail, height of the picture in pixels. */
+  mailFiles: 200,
+  previewHeight: 16_000,
+  /** The small picture of a preview, for assistants: its widths in pixels, the first that fits into the bytes. */
+  smallWidths: [320, 240, 160, 100],
+  smallBytes: 30_000,
   /** An animation of a video: its first seconds, frames a second, pixels of all frames. */
   videoSeconds: 6,
   videoRate: 8,

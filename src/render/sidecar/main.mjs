@@ -3,8 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 
-import { BrowserTurns } from './browser_turns.mjs';
-import { findBrowser } from './jsx/browser.mjs';
+import { findBrowser } from './browser/browser.mjs';
+import { SharedBrowser } from './browser/shared_browser.mjs';
 import { WorkClock } from './deadline.mjs';
 import { internalError, RequestError, tooLarge } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
@@ -15,13 +15,12 @@ import { idOfLongLine, readRequest } from './request.mjs';
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
 const preparer = new Preparer();
-/** The JSX renderer. The first JSX design loads and starts it. */
+const browsers = new SharedBrowser();
+/** What uses the browser. The first request that needs one of them loads it. */
 let jsxRenderer = null;
-/** The viewer of websites. The first page loads and starts it. */
 let siteBrowser = null;
-/** The painter. The first picture loads and starts it. */
 let painter = null;
-const browserTurns = new BrowserTurns();
+let shownChecker = null;
 /** Count of requests that were read and have no reply yet. */
 let unanswered = 0;
 
@@ -41,27 +40,46 @@ function replyError(id, error) {
 async function prepare({ format, content, baseUrl }) {
   if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
   const { JsxRenderer } = await import('./jsx/jsx.mjs');
-  jsxRenderer ??= new JsxRenderer();
-  const html = await browserTurns.take(jsxRenderer, () => jsxRenderer.render(content));
+  jsxRenderer ??= new JsxRenderer(browsers);
+  const html = await jsxRenderer.render(content);
   return preparer.prepare({ format: 'html', content: html, baseUrl });
 }
 
 /** Resolves with the result of a request that shows something of a website. */
 async function showSite(request) {
   const { SiteBrowser } = await import('./site/site_browser.mjs');
-  siteBrowser ??= new SiteBrowser();
-  return browserTurns.take(siteBrowser, () => (request.op === 'showPage' ? siteBrowser.show(request) : siteBrowser.draw(request)));
+  siteBrowser ??= new SiteBrowser(browsers);
+  return request.op === 'showPage' ? siteBrowser.show(request) : siteBrowser.draw(request);
 }
 
 /** Resolves with the result of a request that draws a page or the frames of a video. */
 async function paint(request) {
   const { Painter } = await import('./pictures/painter.mjs');
-  painter ??= new Painter();
-  return browserTurns.take(painter, () => (request.op === 'drawPage' ? painter.drawPage(request) : painter.drawFrames(request)));
+  painter ??= new Painter(browsers);
+  return request.op === 'drawPage' ? painter.drawPage(request) : painter.drawFrames(request);
+}
+
+/** Resolves with the report about a shown mail. */
+async function checkShown(request) {
+  const { ShownChecker } = await import('./quality/browser/check_shown.mjs');
+  shownChecker ??= new ShownChecker(browsers);
+  return shownChecker.check(request);
+}
+
+/** Resolves with the picture of a mail as a client shows it. The worker thread changes the mail, the browser draws it. */
+async function drawClient({ html, text, client, files }) {
+  const types = Object.fromEntries(Object.entries(files).map(([address, { type }]) => [address, type]));
+  const mail = await preparer.prepare({ op: 'dressMail', content: JSON.stringify({ html, text, client, types }) });
+  const shown = Object.fromEntries(Object.entries(files).filter(([address]) => !mail.hidden.includes(address)));
+  const { png, small, width, height, isCut } = await paint({
+    op: 'drawPage', content: mail.html, width: client.width, density: client.density, maxHeight: LIMITS.previewHeight,
+    isDark: client.inversion === 'preferred', zoomsOut: client.zoomsOut === true, hasSmall: true, files: client.images === false ? {} : shown,
+  });
+  return { png, small, width, height, isCut, transforms: mail.transforms, dataDate: mail.dataDate };
 }
 
 /** The operations of this process. Those of the worker thread are all others. */
-const OPERATIONS = { prepare, showPage: showSite, drawPicture: showSite, drawPage: paint, drawFrames: paint };
+const OPERATIONS = { prepare, showPage: showSite, drawPicture: showSite, drawPage: paint, drawFrames: paint, drawClient, checkShown };
 
 function run(request) {
   return Object.hasOwn(OPERATIONS, request.op) ? OPERATIONS[request.op](request) : preparer.prepare(request);

@@ -12,6 +12,7 @@ const MEMBERS = {
   drawDocument: new Set(['id', 'op', 'document', 'look', 'brand']),
   replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
   outline: new Set(['id', 'op', 'content']),
+  listImages: new Set(['id', 'op', 'content']),
   readPage: new Set(['id', 'op', 'content', 'baseUrl']),
   spliceHtml: new Set(['id', 'op', 'content', 'edits']),
   readSitePage: new Set(['id', 'op', 'url', 'contentType', 'bytes', 'site']),
@@ -19,7 +20,10 @@ const MEMBERS = {
   drawPicture: new Set(['id', 'op', 'type', 'bytes', 'width', 'height', 'wantsPng']),
   summariseSite: new Set(['id', 'op', 'domain', 'pages', 'styles']),
   drawFrames: new Set(['id', 'op', 'content', 'width', 'maxFrames']),
+  checkMail: new Set(['id', 'op', 'design', 'html', 'text', 'subject', 'shownSubject', 'previewText', 'purpose', 'address', 'emptyTags', 'pictures']),
   drawPage: new Set(['id', 'op', 'content', 'width', 'maxHeight', 'files']),
+  checkShown: new Set(['id', 'op', 'content', 'files']),
+  drawClient: new Set(['id', 'op', 'html', 'text', 'client', 'files']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -56,18 +60,21 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "drawDocument", "replaceImages", "replaceText", "outline", "spliceHtml", "readPage", "readSitePage", "showPage", "drawPicture", "summariseSite", "drawPage", "drawFrames" or "ping".');
+  if (!members) throw invalidRequest('op', `The op must be one of ${Object.keys(MEMBERS).join(', ')}.`);
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
   if (message.op === 'ping') return { op: 'ping' };
   if (message.op === 'drawDocument') return checkDrawDocument(message);
   if (message.op === 'replaceText') return checkReplaceText(message);
-  if (message.op === 'outline') return { op: 'outline', content: checkFinished(message.content) };
+  if (message.op === 'outline' || message.op === 'listImages') return { op: message.op, content: checkFinished(message.content) };
   if (message.op === 'spliceHtml') return checkSpliceHtml(message);
   if (message.op === 'readPage') return checkReadPage(message);
   if (Object.hasOwn(OF_SITES, message.op)) return OF_SITES[message.op](message);
+  if (message.op === 'checkMail') return checkCheckMail(message);
   if (message.op === 'drawPage') return checkDrawPage(message);
+  if (message.op === 'checkShown') return checkCheckShown(message);
+  if (message.op === 'drawClient') return checkDrawClient(message);
   if (message.op === 'drawFrames') return checkDrawFrames(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
 }
@@ -113,14 +120,48 @@ const OF_SITES = {
   },
 };
 
+const OPTIONAL_TEXTS = ['html', 'text', 'subject', 'shownSubject', 'previewText', 'purpose', 'address'];
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+const isEmptyTag = (tag) => isObject(tag) && isText(tag.path) && isCount(tag.contacts) && isCount(tag.empty);
+const isPicture = (picture) => isObject(picture) && isCount(picture.frames) && isCount(picture.loops);
+
+/** The service has made the mail: a text that is absent is null. */
+function checkCheckMail({ id: _id, op: _op, ...mail }) {
+  const { design, emptyTags = null, pictures = null } = mail;
+  if (!isText(design)) throw invalidRequest(null, 'A mail needs its design.');
+  if (!OPTIONAL_TEXTS.every((name) => isTextOrNull(mail[name]))) throw invalidRequest(null, 'The texts of a mail must be strings or null.');
+  const isWhole = (emptyTags === null || (Array.isArray(emptyTags) && emptyTags.every(isEmptyTag)))
+    && (pictures === null || (isObject(pictures) && Object.values(pictures).every(isPicture)));
+  if (!isWhole) throw invalidRequest(null, 'Empty merge tags need path, contacts and empty; pictures need frames and loops.');
+  return { op: 'checkMail', content: JSON.stringify(mail) };
+}
+
 function checkDrawPage({ content, width, maxHeight, files = {} }) {
   const isSide = (value) => Number.isInteger(value) && value >= 1 && value <= LIMITS.pageSide;
   if (typeof content !== 'string' || content.length > LIMITS.pageChars) throw tooLarge('html', `The HTML is longer than ${LIMITS.pageChars} characters.`);
   if (!isSide(width) || !isSide(maxHeight)) throw invalidRequest(null, `A side has 1 to ${LIMITS.pageSide} pixels.`);
-  const isMap = isObject(files) && Object.keys(files).length <= LIMITS.pageFiles
+  return { op: 'drawPage', content, width, maxHeight, files: checkFiles(files, LIMITS.pageFiles) };
+}
+
+function checkCheckShown({ content, files = {} }) {
+  if (typeof content !== 'string') throw invalidRequest('html', 'The HTML must be a string.');
+  if (content.length > LIMITS.contentChars) throw tooLarge('html', `The HTML is longer than ${LIMITS.contentChars} characters.`);
+  return { op: 'checkShown', content, files: checkFiles(files, LIMITS.mailFiles) };
+}
+
+function checkFiles(files, most) {
+  const isMap = isObject(files) && Object.keys(files).length <= most
     && Object.values(files).every((file) => typeof file?.type === 'string' && typeof file.data === 'string');
-  if (!isMap) throw invalidRequest(null, `The files must be an object of at most ${LIMITS.pageFiles} addresses.`);
-  return { op: 'drawPage', content, width, maxHeight, files };
+  if (!isMap) throw invalidRequest(null, `The files must be an object of at most ${most} addresses.`);
+  return files;
+}
+
+/** The service has taken the client from its own table (schemas/clients.json). */
+function checkDrawClient({ html, text = null, client, files = {} }) {
+  if (typeof html !== 'string' || html.length > LIMITS.htmlChars) throw tooLarge('html', `The HTML is longer than ${LIMITS.htmlChars} characters.`);
+  const isWhole = isTextOrNull(text) && isObject(client) && isText(client.id) && [client.width, client.density].every(Number.isInteger);
+  if (!isWhole) throw invalidRequest(null, 'A preview needs a mail and a client.');
+  return { op: 'drawClient', html, text, client, files: checkFiles(files, LIMITS.mailFiles) };
 }
 
 function checkDrawFrames({ content, width, maxFrames }) {

@@ -1,4 +1,4 @@
-// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline or edit a document or to read a website, and answers
+// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to draw, outline, edit or check a document or to read a website, and answers
 // { result }, { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
 // crash the main thread, which handles the protocol.
 
@@ -7,7 +7,7 @@ import { parentPort } from 'node:worker_threads';
 import { RequestError } from './errors.mjs';
 import { prepareHtml } from './html/prepare.mjs';
 import { outline, spliceHtml } from './html/outline.mjs';
-import { replaceImages } from './html/asset_addresses.mjs';
+import { listImages, replaceImages } from './html/asset_addresses.mjs';
 import { replaceText } from './html/replace_text.mjs';
 
 /** mjml is large, so the first MJML source loads it. */
@@ -41,7 +41,21 @@ async function summariseSite({ content }) {
   return summarise(JSON.parse(content));
 }
 
-const OPERATIONS = { prepare, drawDocument, replaceImages, replaceText, outline, spliceHtml, readPage, readSitePage, summariseSite };
+async function checkMail({ content }) {
+  const { checkMail: check } = await import('./quality/static/check_mail.mjs');
+  return check(JSON.parse(content));
+}
+
+/** The data about mail clients is large, too. */
+async function dressMail({ content }) {
+  const { dressMail: dress } = await import('./quality/clients/dress.mjs');
+  return dress(JSON.parse(content));
+}
+
+const OPERATIONS = {
+  prepare, drawDocument, replaceImages, listImages: ({ content }) => ({ urls: listImages(content) }),
+  replaceText, outline, spliceHtml, readPage, readSitePage, summariseSite, checkMail, dressMail,
+};
 
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {

@@ -494,6 +494,29 @@ static void test_outline_and_splice(void **state)
 }
 
 /* An instruction about an outline gives edits that the renderer takes. */
+static void test_check_mail(void **state)
+{
+    struct bench *bench = *state;
+    struct renderer *renderer = renderer_new(
+        &(struct renderer_config){ .node_path = REAL_NODE, .script_path = REAL_SCRIPT, .log = keep_log, .log_context = bench });
+    struct error err = { .code = ERR_NONE };
+    const json_t *result = NULL;
+    const char *members =
+        "\"design\":\"<html lang=\\\"en\\\"><body><p>Hello</p></body></html>\",\"html\":null,\"subject\":\"Hello\","
+        "\"purpose\":\"marketing\",\"emptyTags\":[],\"pictures\":{}";
+    assert_true(renderer_check_mail(renderer, bench->arena, members, &result, &err));
+    assert_string_equal(json_get_text(json_object_get(result, "engine"), "name"), "posthorn-static");
+    const json_t *checks = json_object_get(result, "checks");
+    const char *status = NULL;
+    for (size_t i = 0; i < json_array_size(checks); i++)
+        if (strcmp(json_get_text(json_array_get(checks, i), "id"), "unsubscribeLink") == 0)
+            status = json_get_text(json_array_get(checks, i), "status");
+    assert_string_equal(status, "issues");
+    assert_false(renderer_check_mail(renderer, bench->arena, "\"html\":\"\"", &result, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    renderer_free(renderer);
+}
+
 static void test_instruction_for_prepared_html(void **state)
 {
     struct bench *bench = *state;
@@ -515,6 +538,49 @@ static void test_instruction_for_prepared_html(void **state)
         fail_msg("%s: %s", err.param, err.message);
     assert_non_null(strstr(json_get_text(result, "html"), "<p>Hi all</p><a href=\"https://b.example/\""));
     assert_non_null(strstr(json_get_text(result, "html"), ">Order</a>"));
+    renderer_free(renderer);
+}
+
+static const char *status_of(const json_t *report, const char *check_id)
+{
+    size_t i;
+    json_t *check;
+    json_array_foreach (json_object_get(report, "checks"), i, check)
+        if (strcmp(json_get_text(check, "id"), check_id) == 0)
+            return json_get_text(check, "status");
+    return "absent";
+}
+
+/* The report of the engine "browser" comes through, with a file for a picture. Too much HTML is refused before the process sees it,
+ * and the real process finds a grey text in its confinement. */
+static void test_checks_of_a_shown_mail(void **state)
+{
+    struct bench *bench = *state;
+    const json_t *report = NULL;
+    struct error err = { .code = ERR_NONE };
+    struct renderer *renderer =
+        side_of(bench,
+                "ok(request, { engine: { name: 'axe-core', version: '1' }, checks: [{ id: 'textCut', status: 'passed', "
+                "reason: [request.op, request.content, Object.keys(request.files)[0]].join(' '), findings: [], more: 0 }] });",
+                0);
+    const char *files = "{\"https://a.example/1.png\": {\"type\": \"image/png\", \"data\": \"\"}}";
+    assert_true(renderer_check_shown(renderer, bench->arena, "<p>Hi</p>", files, &report, &err));
+    const json_t *check = json_array_get(json_object_get(report, "checks"), 0);
+    assert_string_equal(json_get_text(check, "reason"), "checkShown <p>Hi</p> https://a.example/1.png");
+
+    char *large = arena_alloc(bench->arena, RENDERER_MAX_REQUEST_BYTES + 1);
+    memset(large, 'x', RENDERER_MAX_REQUEST_BYTES);
+    large[RENDERER_MAX_REQUEST_BYTES] = '\0';
+    assert_false(renderer_check_shown(renderer, bench->arena, large, "{}", &report, &err));
+    assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    renderer_free(renderer);
+
+    renderer = renderer_new(
+        &(struct renderer_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
+    if (!renderer_check_shown(renderer, bench->arena, "<p style=\"color:#bbb\">Grey words</p>", "{}", &report, &err))
+        fail_msg("%s %s", err.message, err.cause);
+    assert_string_equal(status_of(report, "axeColorContrast"), "issues");
+    assert_string_equal(status_of(report, "textCut"), "passed");
     renderer_free(renderer);
 }
 
@@ -565,7 +631,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_real_process, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outline_and_splice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_check_mail, setup, teardown),
         cmocka_unit_test_setup_teardown(test_instruction_for_prepared_html, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checks_of_a_shown_mail, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_other_formats, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 
 import { drawDocument } from '../../../src/render/sidecar/document/draw.mjs';
 import { inline } from '../../../src/render/sidecar/document/inline.mjs';
+import { zoneName } from '../../../src/render/sidecar/document/phrases.mjs';
 import { findHazards } from './hazards.mjs';
 
 const declared = JSON.parse(readFileSync(new URL('../../../schemas/document.json', import.meta.url), 'utf8'));
@@ -147,6 +148,21 @@ describe('documents', () => {
   test('the items of a payload are repeated', async () => {
     const { html } = await draw([{ type: 'products', variant: 'grid', each: 'payload.items', items: [{ name: '{{ item.name }}', price: '{{ item.price }}' }] }]);
     assert.match(html, /\{% for item in payload\.items %\}[^]*\{\{ item\.name \}\}[^]*\{% endfor %\}/);
+  });
+
+  test('zones have the names that readers know', () => {
+    const names = (timeZone, lang = 'en') => ['2027-01-10T18:00', '2027-07-10T18:00'].map((moment) => zoneName(moment, timeZone, lang));
+    assert.deepEqual(names('Europe/Lisbon'), ['WET', 'WEST']);
+    assert.deepEqual(names('Europe/Lisbon', 'fr'), ['WET', 'WEST']);
+    assert.deepEqual(names('Europe/Berlin', 'de'), ['MEZ', 'MESZ']);
+    assert.deepEqual(names('Europe/Berlin'), ['CET', 'CEST']);
+    assert.deepEqual(names('Europe/London'), ['GMT', 'BST']);
+    assert.deepEqual(names('America/New_York', 'de'), ['EST', 'EDT']);
+    assert.deepEqual(names('Australia/Sydney'), ['AEDT', 'AEST']);
+    assert.deepEqual(names('Asia/Tokyo'), ['Japan Time, GMT+9', 'Japan Time, GMT+9']);
+    assert.deepEqual(names('Asia/Tokyo', 'de'), ['Japan (Ortszeit), GMT+9', 'Japan (Ortszeit), GMT+9']);
+    assert.deepEqual(names('UTC'), ['UTC', 'UTC']);
+    assert.deepEqual(names('Etc/GMT+5'), ['GMT-5', 'GMT-5']);
   });
 
   test('the language decides phrases, dates and direction', async () => {

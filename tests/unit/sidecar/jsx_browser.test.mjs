@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 
-import { Browser, findBrowser } from '../../../src/render/sidecar/jsx/browser.mjs';
+import { Browser, findBrowser } from '../../../src/render/sidecar/browser/browser.mjs';
 import { LIMITS } from '../../../src/render/sidecar/limits.mjs';
 import { NEVER_MS, fails, isAlive, rendererOf, until } from './jsx_renderer.mjs';
 

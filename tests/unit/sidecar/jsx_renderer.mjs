@@ -6,13 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
+import { SharedBrowser } from '../../../src/render/sidecar/browser/shared_browser.mjs';
 import { JsxRenderer } from '../../../src/render/sidecar/jsx/jsx.mjs';
 
 /** No test waits for so long: where a deadline is not under test, it must not come first. */
 export const NEVER_MS = 600_000;
 const LOOKS = 2400;
 
-export const rendererOf = (options) => new JsxRenderer({ renderMs: NEVER_MS, ...options });
+/** The options are those of SharedBrowser. */
+export const rendererOf = (options) => new JsxRenderer(new SharedBrowser(options), { renderMs: NEVER_MS });
 export const fails = (message) => ({ code: 'EMAIL_IMPORT_FAILED', param: 'source.content', message });
 export const isAlive = (pid) => existsSync(`/proc/${pid}`);
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 
+import { SharedBrowser } from '../../../src/render/sidecar/browser/shared_browser.mjs';
 import { Painter } from '../../../src/render/sidecar/pictures/painter.mjs';
 
 const painter = new Painter();
@@ -29,7 +30,7 @@ test('scripts do not run, and only images are named as missing', async () => {
 });
 
 test('a page that takes too long is refused, and the next one is drawn', async () => {
-  const slow = new Painter({ pageMs: 300 });
+  const slow = new Painter(new SharedBrowser(), { pageMs: 300 });
   const heavy = `<style>div{filter:blur(40px);width:9000px;height:9000px;box-shadow:0 0 400px red}</style>${'<div>'.repeat(4000)}`;
   await assert.rejects(slow.drawPage({ content: heavy, width: 200, maxHeight: 1000, files: {} }), (error) => {
     assert.deepEqual([error.code, error.param], ['INVALID_REQUEST', 'html']);
@@ -40,6 +41,6 @@ test('a page that takes too long is refused, and the next one is drawn', async (
 });
 
 test('without a browser the answer says what is missing', async () => {
-  const none = new Painter({ find: () => null });
+  const none = new Painter(new SharedBrowser({ find: () => null }));
   await assert.rejects(none.drawPage({ content: '<p>x</p>', width: 200, maxHeight: 100, files: {} }), { code: 'SERVICE_UNAVAILABLE', message: /chromium-headless-shell/ });
 });

@@ -29,6 +29,12 @@ test('pictures have web addresses and are not small', () => {
   assert.deepEqual(page.pictures, [{ src: 'https://shop.example/og.jpg', alt: '' }, { src: 'https://shop.example/teas/a.png', alt: 'A' }]);
 });
 
+test('addresses are relative to the base of the page', () => {
+  const page = read('<base href="/de/"><link rel="canonical" href="tee"><p>Hi</p><img src="a.png">');
+  assert.deepEqual([page.canonical, page.pictures[0].src], ['https://shop.example/de/tee', 'https://shop.example/de/a.png']);
+  assert.equal(read('<base href="javascript:x"><p>Hi</p><img src="a.png">').pictures[0].src, 'https://shop.example/teas/a.png');
+});
+
 test('the charset is that of the page', () => {
   assert.equal(read(Buffer.from('<meta charset="iso-8859-1"><p>Caf\xe9</p>', 'latin1')).text, 'Café');
   assert.equal(read(Buffer.from('<p>Caf\xe9</p>', 'latin1')).text, 'Café');

@@ -111,6 +111,7 @@ describe('a page', () => {
   test('is decoded by its charset', () => {
     const bytes = Buffer.from('<meta charset="windows-1252"><title>Caf\xe9 \x80</title>', 'latin1');
     assert.equal(read(bytes, { contentType: 'text/html' }).facts.title, 'Café €');
+    assert.equal(read(Buffer.from('<title>Caf\xe9</title>', 'latin1'), { contentType: 'text/html' }).facts.title, 'Café');
     assert.equal(read(bytes, { contentType: 'text/html; charset=nonsense' }).facts.title.startsWith('Caf'), true);
   });
 

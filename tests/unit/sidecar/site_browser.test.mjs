@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
 
+import { SharedBrowser } from '../../../src/render/sidecar/browser/shared_browser.mjs';
 import { SiteBrowser } from '../../../src/render/sidecar/site/site_browser.mjs';
 
 const base64 = (text) => Buffer.from(text).toString('base64');
@@ -33,7 +34,7 @@ describe('the browser of websites', { timeout: 300_000 }, () => {
   test('asks for files, and nothing reaches a server of this machine', async () => {
     const html = `<link rel=stylesheet href=/a.css><img src=/a.png><iframe src=/frame></iframe><p style="font-family:Lora,serif">Text</p>
       <script>fetch('/data.json'); fetch('/post', {method: 'POST'}); new Image().src = '/pixel'; navigator.sendBeacon('/beacon'); new WebSocket('ws://${base.slice(7)}/ws');
-      new RTCPeerConnection({iceServers: [{urls: 'stun:${base.slice(7)}'}]}).createDataChannel('x'); window.open('/popup'); setTimeout(() => { location.href = '/away'; }, 50)</script>`;
+      new RTCPeerConnection({iceServers: [{urls: 'stun:${base.slice(7)}'}]}).createDataChannel('x'); window.open('/popup'); setTimeout(() => { location.href = '/away'; }, 0)</script>`;
     const shown = await show(html, { scripts: true });
     assert.deepEqual(shown.missed.map(({ url, type }) => [url.slice(base.length), type]).sort(), [['/a.css', 'Stylesheet'], ['/data.json', 'XHR']]);
     assert.equal(shown.style.texts[0][0], '#000000 #ffffff', 'the page stays where it is');
@@ -72,6 +73,6 @@ describe('the browser of websites', { timeout: 300_000 }, () => {
   });
 
   test('without a browser the page is not shown', async () => {
-    assert.deepEqual(await new SiteBrowser({ find: () => null }).show({ url: `${base}/`, bytes: '', files: {}, scripts: false }), { problem: 'no browser is installed' });
+    assert.deepEqual(await new SiteBrowser(new SharedBrowser({ find: () => null })).show({ url: `${base}/`, bytes: '', files: {}, scripts: false }), { problem: 'no browser is installed' });
   });
 });

@@ -41,9 +41,21 @@ export function momentParts(moment, lang) {
   };
 }
 
-/** A zone as readers know it, at the moment: "Central European Summer Time" is shown as its short form. */
-export function zoneName(moment, timeZone, lang) {
-  const date = wallTime(moment);
-  const parts = new Intl.DateTimeFormat(lang, { timeZone, timeZoneName: 'short' }).formatToParts(date);
+/** Languages have abbreviations for the zones of their own readers. Those of English readers are known elsewhere, too. */
+const ABBREVIATED_IN = ['en-GB', 'en-US', 'en-AU'];
+
+function zonePart(moment, timeZone, lang, timeZoneName) {
+  const parts = new Intl.DateTimeFormat(lang, { timeZone, timeZoneName }).formatToParts(wallTime(moment));
   return parts.find(({ type }) => type === 'timeZoneName').value;
+}
+
+const isOffset = (name) => /\p{N}/u.test(name);
+
+/** A zone as readers know it, at the moment: CET, or "Japan Time, GMT+9" when there is no abbreviation. */
+export function zoneName(moment, timeZone, lang) {
+  const short = [lang, ...ABBREVIATED_IN].map((one) => zonePart(moment, timeZone, one, 'short')).find((name) => !isOffset(name));
+  if (short !== undefined) return short;
+  const offset = zonePart(moment, timeZone, lang, 'short');
+  const place = zonePart(moment, timeZone, lang, 'shortGeneric');
+  return isOffset(place) ? offset : `${place}, ${offset}`;
 }

@@ -55,22 +55,22 @@ class EmailParser extends Parser {
   }
 }
 
-function boundedAdapter() {
+function boundedAdapter(bounds = LIMITS) {
   let elements = 0;
   let comments = 0;
   let depth = 0;
   return {
     ...defaultTreeAdapter,
     createElement(...args) {
-      if (++elements > LIMITS.elements) throw importFailed(`The content has more than ${LIMITS.elements} elements.`);
+      if (++elements > bounds.elements) throw importFailed(`The content has more than ${bounds.elements} elements.`);
       return defaultTreeAdapter.createElement(...args);
     },
     createCommentNode(data) {
-      if (++comments > LIMITS.comments) throw importFailed(`The content has more than ${LIMITS.comments} comments.`);
+      if (++comments > bounds.comments) throw importFailed(`The content has more than ${bounds.comments} comments.`);
       return defaultTreeAdapter.createCommentNode(data);
     },
     onItemPush() {
-      if (++depth > LIMITS.depth) throw importFailed(`The content is nested deeper than ${LIMITS.depth} elements.`);
+      if (++depth > bounds.depth) throw importFailed(`The content is nested deeper than ${bounds.depth} elements.`);
     },
     onItemPop() {
       depth--;
@@ -89,9 +89,9 @@ export function parseDocument(html, fragments) {
   return { document: parser.document, isFragment: parser.isFragment };
 }
 
-/** Parses the HTML of a website, whose braces are text, with the same limits. */
-export function parsePage(html) {
-  const parser = new Parser({ treeAdapter: boundedAdapter(), scriptingEnabled: false });
+/** Parses HTML whose braces are text, such as that of a website, with these limits. */
+export function parsePage(html, bounds = LIMITS) {
+  const parser = new Parser({ treeAdapter: boundedAdapter(bounds), scriptingEnabled: false });
   parser.tokenizer.write(html, true);
   return parser.document;
 }

@@ -1,61 +1,52 @@
-// JSX renderer: renders React Email designs to HTML. This process compiles a design and runs it in a page of a headless
-// browser without network. One design runs at a time, in its own browser context, with a deadline and a heap limit. The
-// first design starts the browser. The browser is replaced after jobs designs and after every failure, and ended when it
-// was idle for idleMs. The next page is opened in advance, after each design.
+// JSX renderer: renders React Email designs to HTML. This process compiles a design and runs it in a page of the shared
+// browser, without images and network, with a deadline and a heap limit. The page for the next design is opened in advance,
+// after each design.
 
-import { Browser, BrowserGone, findBrowser } from './browser.mjs';
+import { BrowserGone } from '../browser/browser.mjs';
+import { BrowserMissing, BrowserNotStarted, SharedBrowser } from '../browser/shared_browser.mjs';
 import { compileDesign, placed, SCRIPT_NAME } from './compile.mjs';
 import { stopCompiler } from './compiler.mjs';
-import { importFailed, internalError, quote, unavailable } from '../errors.mjs';
+import { importFailed, quote, unavailable } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';
 import { log } from '../log.mjs';
 import { buildModules } from './modules.mjs';
 
 export class JsxRenderer {
+  #browsers;
   #modules = null;
   #names = null;
-  #browser = null;
   /** The promise of a page, opened in advance, that has loaded the modules; or null. */
   #ready = null;
-  #jobsOfBrowser = 0;
-  #idleTimer = null;
-  #last = Promise.resolve();
-  #waiting = 0;
 
-  /** @param {{renderMs?: number, idleMs?: number, jobs?: number, find?: () => string|null}} [options] for tests */
-  constructor({ renderMs = LIMITS.jsxRenderMs, idleMs = LIMITS.browserIdleMs, jobs = LIMITS.browserJobs, find = findBrowser } = {}) {
-    this.options = { renderMs, idleMs, jobs, find };
+  /**
+   * @param {SharedBrowser} [browsers]
+   * @param {{renderMs?: number}} [options] for tests
+   */
+  constructor(browsers = new SharedBrowser(), { renderMs = LIMITS.jsxRenderMs } = {}) {
+    this.#browsers = browsers;
+    this.options = { renderMs };
+    browsers.whenIdle(() => this.#forget());
   }
 
   /** The process id of the browser or null, for tests. */
   get browserPid() {
-    return this.#browser?.isGone === false ? this.#browser.pid : null;
+    return this.#browsers.pid;
   }
 
   /** Resolves with the HTML of the design; rejects with a RequestError. */
   render(source) {
-    if (this.#waiting >= LIMITS.waitingRequests) {
-      return Promise.reject(internalError('Too many requests are waiting; try again.'));
-    }
-    this.#waiting++;
-    clearTimeout(this.#idleTimer);
-    const rendered = this.#last.then(() => this.#renderNow(source)).finally(() => this.#onRendered());
-    this.#last = rendered.catch(() => {}); // the caller gets the error from `rendered`
-    return rendered;
+    return this.#browsers.take(() => this.#renderNow(source)).catch((error) => { throw this.#explained(error); });
   }
 
   /** Ends the browser and the compiler; the next design starts them again. */
   close() {
-    clearTimeout(this.#idleTimer);
-    this.#ready = null;
-    this.#browser?.kill();
-    this.#browser = null;
-    stopCompiler();
+    this.#browsers.end();
+    this.#forget();
   }
 
-  #onRendered() {
-    this.#waiting--;
-    if (this.#waiting === 0) this.#idleTimer = setTimeout(() => this.close(), this.options.idleMs).unref();
+  #forget() {
+    this.#ready = null;
+    stopCompiler();
   }
 
   async #renderNow(source) {
@@ -67,18 +58,24 @@ export class JsxRenderer {
       const { script, lineOf } = compiled ?? await compileDesign(source, this.#names);
       const expression = `${script}\n;__designs.run(__design, ${LIMITS.contentChars})\n//# sourceURL=${SCRIPT_NAME}`;
       return htmlOf(await page.runWithin(expression, renderMs, renderMs * LIMITS.jsxWaitFactor), lineOf);
-    } catch (error) {
-      throw error instanceof BrowserGone ? this.#browserFailure(error) : error;
     } finally {
       page.close();
       this.#prepareNext();
     }
   }
 
+  /** The error for the caller. */
+  #explained(error) {
+    if (error instanceof BrowserMissing) {
+      return unavailable('JSX needs a browser to render: install the Debian package chromium-headless-shell. HTML and MJML can be imported without it.');
+    }
+    if (error instanceof BrowserNotStarted) return unavailable('The browser that renders JSX could not be started; HTML and MJML can be imported.');
+    return error instanceof BrowserGone ? this.#browserFailure(error) : error;
+  }
+
   /** The error of a design whose page or browser has ended. */
   #browserFailure({ reason }) {
     log('warn', 'browser_gone', { reason });
-    this.#browser?.kill();
     const seconds = Math.round(this.options.renderMs / 1000);
     const messages = {
       deadline: `The JSX takes longer than ${seconds} seconds to render; look for a loop that does not end.`,
@@ -90,37 +87,23 @@ export class JsxRenderer {
   }
 
   async #takePage() {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const taken = this.#ready ?? this.#openPage();
-        this.#ready = null;
-        const page = await taken;
-        if (!page.browser.isGone) return page;
-      } catch (error) {
-        if (!(error instanceof BrowserGone) || attempt === 2) throw this.#cannotStart(error);
-      }
-      if (attempt === 2) throw this.#cannotStart(null);
-    }
-  }
-
-  #cannotStart(error) {
-    if (error && !(error instanceof BrowserGone)) return error;
-    log('error', 'browser_start', { reason: error?.reason ?? 'gone' });
-    return unavailable('The browser that renders JSX could not be started; HTML and MJML can be imported.');
+    const taken = this.#ready;
+    this.#ready = null;
+    const page = await taken;
+    return page?.browser.isGone === false ? page : this.#openPage().catch((error) => this.#openAgain(error));
   }
 
   async #openPage() {
-    const path = this.options.find();
-    if (path === null) {
-      throw unavailable('JSX needs a browser to render: install the Debian package chromium-headless-shell. HTML and MJML can be imported without it.');
-    }
     const modules = this.#modules ??= await buildModules();
-    if (this.#browser === null || this.#browser.isGone) {
-      this.#browser = await Browser.start(path);
-      this.#jobsOfBrowser = 0;
-    }
-    this.#jobsOfBrowser++;
-    const page = await this.#browser.openPage();
+    return this.#withModules(await this.#browsers.openPage('code'), modules);
+  }
+
+  async #openAgain(error) {
+    if (!(error instanceof BrowserGone)) throw error;
+    return this.#openPage().catch((second) => { throw second instanceof BrowserGone ? new BrowserNotStarted(second.reason) : second; });
+  }
+
+  async #withModules(page, modules) {
     const wanted = this.#names === null ? '__designs.names()' : 'null';
     const { value, thrown } = await page.run(`${modules}\n;${wanted}`, LIMITS.jsxStartMs);
     if (thrown !== undefined) throw new Error(`the modules of designs cannot be loaded: ${thrown}`);
@@ -128,12 +111,11 @@ export class JsxRenderer {
     return page;
   }
 
-  /** Opens the page for the next design. When the browser has rendered its number of designs, it is ended instead. */
+  /** Opens the page for the next design. When that fails, the next design tries again and reports it. */
   #prepareNext() {
-    if (this.#jobsOfBrowser >= this.options.jobs) this.#browser?.kill();
-    if (this.#browser === null || this.#browser.isGone) return;
-    this.#ready = this.#openPage();
-    this.#ready.catch(() => { this.#ready = null; }); // the next design tries again and reports it
+    this.#ready = this.#browsers.openPageAhead('code')
+      .then((page) => (page === null ? null : this.#withModules(page, this.#modules)))
+      .catch(() => null);
   }
 }
 

@@ -1,5 +1,7 @@
 // What a page declares in JSON-LD (schema.org): products and events. Only these types and members are read.
 
+import { webAddress } from './open_page.mjs';
+
 const SOURCE_CHARS = 200_000;
 const NODES = 2_000;
 const ENTRIES = 24;
@@ -20,16 +22,6 @@ function addressOf(value, base) {
   const one = first(value);
   const text = isObject(one) ? textOf(one.url ?? one.contentUrl ?? one['@id']) : textOf(one);
   return text === null ? null : webAddress(text, base);
-}
-
-/** The absolute form of an http or https address, or null. */
-export function webAddress(text, base) {
-  try {
-    const url = new URL(text, base);
-    return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : null;
-  } catch {
-    return null;
-  }
 }
 
 /** "€24.90" of the amount and the currency that an offer declares. */

@@ -1,8 +1,7 @@
-// The text of a web page from its bytes (HTML Standard §13.2.3.2, without the header of the transfer).
-
-import { importFailed } from '../errors.mjs';
+// The text of web pages and style sheets from their bytes (HTML Standard §13.2.3.2, shortened).
 
 const SNIFFED_BYTES = 2_048;
+const TYPE_CHARSET = /charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
 const META_CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
 
 function charsetOfMark(bytes) {
@@ -35,11 +34,14 @@ function isUtf8(bytes) {
   }
 }
 
-/** Throws EMAIL_IMPORT_FAILED for bytes that are no text. */
-export function decodePage(bytes) {
-  const marked = charsetOfMark(bytes);
-  if (marked === null && bytes.subarray(0, SNIFFED_BYTES).includes(0)) throw importFailed('The page is not a text.');
-  const declared = marked ?? declaredCharset(bytes);
-  const decoder = declared !== null ? decoderOf(declared) : null;
+/** Whether the bytes are no text: a picture, an archive. Only UTF-16 with its mark has zeros. */
+export function isBinary(bytes) {
+  return charsetOfMark(bytes) === null && bytes.subarray(0, SNIFFED_BYTES).includes(0);
+}
+
+/** @param {string|null} contentType the header of the transfer */
+export function decodeText(bytes, contentType) {
+  const label = charsetOfMark(bytes) ?? TYPE_CHARSET.exec(contentType ?? '')?.[1] ?? declaredCharset(bytes);
+  const decoder = label !== null ? decoderOf(label) : null;
   return (decoder ?? new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes);
 }

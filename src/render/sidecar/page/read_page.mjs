@@ -1,11 +1,11 @@
 // Reads a web page: its title and description, its main text, the products and events that it declares, and its pictures. Scripts do
 // not run. README.md of this folder describes the result.
 
-import { ProtectedFragments } from '../html/protected_fragments.mjs';
-import { attribute, findChild, isElement, isText, parseDocument, walk } from '../html/document.mjs';
+import { attribute, findChild, isElement, isText, walk } from '../html/document.mjs';
 import { importFailed } from '../errors.mjs';
-import { decodePage } from './decode.mjs';
-import { readDeclared, webAddress } from './declared.mjs';
+import { readDeclared } from './declared.mjs';
+import { isBinary } from './decode.mjs';
+import { jsonLdOf, openPage, webAddress } from './open_page.mjs';
 
 const TEXT_CHARS = 40_000;
 const LINE_CHARS = 500;
@@ -25,22 +25,18 @@ function isHidden(element) {
     || /display\s*:\s*none/i.test(attribute(element, 'style') ?? '');
 }
 
-/** The meta elements by name or property; the first of each counts. */
 function readHead(document) {
-  const metas = new Map();
   const scripts = [];
   let title = null;
   let canonical = null;
   walk(document, (node) => {
-    if (!isElement(node)) return true;
-    const name = (attribute(node, 'property') ?? attribute(node, 'name') ?? '').toLowerCase();
-    if (node.tagName === 'meta' && name && !metas.has(name)) metas.set(name, attribute(node, 'content') ?? '');
+    if (!isElement(node)) return;
     if (node.tagName === 'title' && title === null && node.parentNode?.tagName === 'head') title = textOf(node);
     if (node.tagName === 'link' && attribute(node, 'rel') === 'canonical') canonical ??= attribute(node, 'href');
-    if (node.tagName === 'script' && attribute(node, 'type') === 'application/ld+json') scripts.push(textOf(node));
-    return true;
+    const script = jsonLdOf(node);
+    if (script !== null) scripts.push(script);
   });
-  return { metas, scripts, title, canonical };
+  return { scripts, title, canonical };
 }
 
 function textOf(node) {
@@ -94,13 +90,13 @@ function isLarge(element) {
   return ['width', 'height'].every((name) => !(Number(attribute(element, name) ?? SMALL_PIXELS) < SMALL_PIXELS));
 }
 
-function readPictures(root, { metas }, base) {
+function readPictures(root, meta, base) {
   const pictures = new Map();
   const add = (source, alt) => {
     const src = source ? webAddress(source, base) : null;
     if (src !== null && pictures.size < PICTURES && !pictures.has(src)) pictures.set(src, { src, alt: clip(alt ?? '') ?? '' });
   };
-  add(metas.get('og:image:secure_url') ?? metas.get('og:image') ?? metas.get('twitter:image'), metas.get('og:image:alt'));
+  add(meta.get('og:image:secure_url') ?? meta.get('og:image') ?? meta.get('twitter:image'), meta.get('og:image:alt'));
   walk(root, (node) => {
     if (isElement(node) && SKIPPED.has(node.tagName)) return false;
     if (isElement(node) && node.tagName === 'img' && isLarge(node)) {
@@ -122,19 +118,20 @@ function firstHeading(root) {
 
 /** @param {{content: string, baseUrl: string}} request the bytes in base64, and the address of the page */
 export function readPage({ content, baseUrl }) {
-  const source = decodePage(Buffer.from(content, 'base64'));
-  const { document } = parseDocument(source, new ProtectedFragments(source));
+  const bytes = Buffer.from(content, 'base64');
+  if (isBinary(bytes)) throw importFailed('The page is not a text.');
+  const { document, base, meta } = openPage(bytes, { url: baseUrl });
   const head = readHead(document);
   const root = mainOf(document);
   const page = {
-    title: clip(head.metas.get('og:title') || firstHeading(root) || head.title || null),
-    description: clip(head.metas.get('og:description') || head.metas.get('description') || null),
-    siteName: clip(head.metas.get('og:site_name') ?? null),
+    title: clip(meta.get('og:title') || firstHeading(root) || head.title || null),
+    description: clip(meta.get('og:description') || meta.get('description') || null),
+    siteName: clip(meta.get('og:site_name') ?? null),
     language: attribute(findChild(document, 'html'), 'lang') || null,
-    canonical: head.canonical === null ? null : webAddress(head.canonical, baseUrl),
+    canonical: head.canonical === null ? null : webAddress(head.canonical, base),
     text: mainText(root),
-    ...readDeclared(head.scripts, baseUrl),
-    pictures: readPictures(root, head, baseUrl),
+    ...readDeclared(head.scripts, base),
+    pictures: readPictures(root, meta, base),
   };
   if (page.title === null && page.text === '') throw importFailed('The page has no text.');
   return page;

@@ -1,46 +1,39 @@
-// Painter: draws an HTML page as a PNG in a headless browser. The page has no network and runs no scripts. Its images are those of
+// Painter: draws an HTML page as a PNG in the shared browser. The page has no network and runs no scripts. Its images are those of
 // the request; the addresses of others are returned, so that the service can fetch them and ask again. One page is drawn at a
-// time, with a deadline. The first page starts the browser, which ends when it was idle for idleMs, and after every failure.
+// time, with a deadline.
 
-import { Browser, BrowserGone, findBrowser } from '../jsx/browser.mjs';
-import { internalError, invalidRequest, unavailable } from '../errors.mjs';
+import { BrowserGone } from '../browser/browser.mjs';
+import { BrowserMissing, BrowserNotStarted, SharedBrowser } from '../browser/shared_browser.mjs';
+import { showHtml } from '../browser/shown_html.mjs';
+import { invalidRequest, unavailable } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';
 import { log } from '../log.mjs';
 
-const ADDRESS = 'http://page.invalid/';
 const VIEW_HEIGHT = 800;
-const STATUS_OK = 200;
-const STATUS_EMPTY = 204;
-
-/** Scripts, frames, plug-ins and forms are off; images and styles in the page itself are on. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: http: https:; font-src data:; sandbox";
+const SMALL_QUALITY = 60;
 
 export class Painter {
-  #browser = null;
-  #idleTimer = null;
-  #last = Promise.resolve();
-  #waiting = 0;
+  #browsers;
 
-  /** @param {{find?: () => string|null, pageMs?: number, idleMs?: number}} [options] for tests */
-  constructor({ find = findBrowser, pageMs = LIMITS.pageMs, idleMs = LIMITS.browserIdleMs } = {}) {
-    this.options = { find, pageMs, idleMs };
+  /**
+   * @param {SharedBrowser} [browsers]
+   * @param {{pageMs?: number}} [options] for tests
+   */
+  constructor(browsers = new SharedBrowser(), { pageMs = LIMITS.pageMs } = {}) {
+    this.#browsers = browsers;
+    this.options = { pageMs };
   }
 
   /**
    * Resolves with { png (base64), width, height, isCut, missing }: `isCut` when the page is higher, `missing` are addresses of images.
-   * Rejects with a RequestError.
-   * @param {{content: string, width: number, maxHeight: number, files: Object<string, {type: string, data: string}>}} request
+   * `width` and `height` of the result are pixels. Rejects with a RequestError.
+   * @param {{content: string, width: number, maxHeight: number, files: Object<string, {type: string, data: string}>, density?: number,
+   *   isDark?: boolean, zoomsOut?: boolean, hasSmall?: boolean}} request `density`: pixels of the picture for one of the page; `maxHeight` is one of the picture.
+   *   `isDark`: the page prefers a dark scheme. `zoomsOut`: a page that is wider than the view is made smaller. `hasSmall`: the result has
+   *   `small` too, a WebP in base64, or null when the page is too long for one
    */
   drawPage(request) {
-    if (this.#waiting >= LIMITS.waitingRequests) return Promise.reject(internalError('Too many requests are waiting; try again.'));
-    this.#waiting++;
-    clearTimeout(this.#idleTimer);
-    const drawn = this.#last.then(() => this.#drawNow(request)).finally(() => {
-      this.#waiting--;
-      if (this.#waiting === 0) this.#idleTimer = setTimeout(() => this.close(), this.options.idleMs).unref();
-    });
-    this.#last = drawn.catch(() => {}); // the caller gets the error from `drawn`
-    return drawn;
+    return this.#browsers.take(() => this.#drawNow((page) => draw(page, request))).catch(refuse);
   }
 
   /**
@@ -48,68 +41,75 @@ export class Painter {
    * @param {{content: string, width: number, maxFrames: number}} request `content` is the file in base64
    */
   drawFrames(request) {
-    return this.drawPage(request);
+    return this.#browsers.take(() => this.#drawNow((page) => drawFrames(page, request))).catch(refuse);
   }
 
   /** Ends the browser; the next page starts it again. */
   close() {
-    clearTimeout(this.#idleTimer);
-    this.#browser?.kill();
-    this.#browser = null;
+    this.#browsers.end();
   }
 
-  async #drawNow(request) {
-    const browser = await this.#takeBrowser();
-    const page = await browser.openPage().catch((error) => { throw this.#failure(error, 'start'); });
+  async #drawNow(drawing) {
+    const page = await this.#browsers.openPage('images');
+    const { browser } = page;
     const endWatch = browser.limitWork(this.options.pageMs);
     const late = setTimeout(() => browser.kill('deadline'), this.options.pageMs * LIMITS.pageWaitFactor);
     try {
-      return await (request.maxFrames === undefined ? draw(page, request) : drawFrames(page, request));
-    } catch (error) {
-      throw this.#failure(error, 'page');
+      return await drawing(page);
     } finally {
       clearTimeout(late);
       endWatch();
       page.close();
     }
   }
-
-  async #takeBrowser() {
-    if (this.#browser?.isGone === false) return this.#browser;
-    const path = this.options.find();
-    if (path === null) throw unavailable('Pictures need a browser: install the Debian package chromium-headless-shell.');
-    this.#browser = await Browser.start(path, { showsImages: true }).catch((error) => { throw this.#failure(error, 'start'); });
-    return this.#browser;
-  }
-
-  #failure(error, at) {
-    if (!(error instanceof BrowserGone)) return error;
-    log('warn', 'browser_gone', { reason: error.reason, at });
-    this.close();
-    if (at === 'start' || error.reason === 'ended') return unavailable('The browser that draws pictures stopped. Try again.');
-    const messages = {
-      deadline: 'The HTML takes too long to draw.',
-      crashed: 'The HTML takes too much memory to draw.',
-      flood: 'The picture of the HTML is too large; give a smaller width or maxHeight.',
-    };
-    return invalidRequest('html', messages[error.reason]);
-  }
 }
 
-async function draw(page, { content, width, maxHeight, files }) {
-  const missing = new Set();
-  page.onRequest = (paused) => answer(page, paused, { content, files, missing });
+/** Throws the error for the caller. */
+function refuse(error) {
+  if (error instanceof BrowserMissing) throw unavailable('Pictures need a browser: install the Debian package chromium-headless-shell.');
+  const hasStopped = error instanceof BrowserNotStarted || (error instanceof BrowserGone && error.reason === 'ended');
+  if (hasStopped) throw unavailable('The browser that draws pictures stopped. Try again.');
+  if (!(error instanceof BrowserGone)) throw error;
+  log('warn', 'browser_gone', { reason: error.reason });
+  const messages = {
+    deadline: 'The HTML takes too long to draw.',
+    crashed: 'The HTML takes too much memory to draw.',
+    flood: 'The picture of the HTML is too large; give a smaller width or maxHeight.',
+  };
+  throw invalidRequest('html', messages[error.reason]);
+}
+
+async function draw(page, { content, width, maxHeight, files, density = 1, isDark = false, zoomsOut = false, hasSmall = false }) {
   await page.send('Emulation.setScriptExecutionDisabled', { value: true });
-  await page.send('Emulation.setDeviceMetricsOverride', { width, height: Math.min(VIEW_HEIGHT, maxHeight), deviceScaleFactor: 1, mobile: false });
+  await page.send('Emulation.setDeviceMetricsOverride', { width, height: Math.min(VIEW_HEIGHT, maxHeight), deviceScaleFactor: density, mobile: false });
+  if (isDark) await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
   await page.send('Emulation.setScrollbarsHidden', { hidden: true });
-  const loaded = new Promise((resolve) => { page.onLoad = resolve; });
-  await page.send('Page.navigate', { url: ADDRESS });
-  await Promise.race([loaded, gone(page)]);
-  const whole = await contentHeight(page);
-  const height = Math.min(whole, maxHeight, Math.floor(LIMITS.pagePixels / width));
-  const clip = { x: 0, y: 0, width, height, scale: 1 };
+  const missing = await showHtml(page, { content, files });
+  const size = await contentSize(page);
+  const scale = zoomsOut ? Math.min(1, width / size.width) : 1;
+  const pixels = Math.min(maxHeight, Math.floor(LIMITS.pagePixels / (width * density)));
+  const height = Math.min(size.height, Math.floor(pixels / (density * scale)));
+  const clip = { x: 0, y: 0, width: width / scale, height, scale };
   const { data } = await page.send('Page.captureScreenshot', { format: 'png', clip, captureBeyondViewport: true });
-  return { png: data, width, height, isCut: height < whole, missing: [...missing] };
+  const shown = pixelsOf(data);
+  const small = hasSmall ? await drawSmall(page, clip, shown.width) : undefined;
+  return { png: data, ...shown, small, isCut: height < size.height, missing: [...missing] };
+}
+
+/** The page as a small WebP in base64: the widest one that has few enough bytes; null when none has. */
+async function drawSmall(page, clip, width) {
+  for (const wanted of LIMITS.smallWidths.filter((small) => small <= width)) {
+    const scale = (clip.scale * wanted) / width;
+    const { data } = await page.send('Page.captureScreenshot', { format: 'webp', quality: SMALL_QUALITY, clip: { ...clip, scale }, captureBeyondViewport: true });
+    if (Buffer.byteLength(data, 'base64') <= LIMITS.smallBytes) return data;
+  }
+  return null;
+}
+
+/** Width and height of a PNG in base64. */
+function pixelsOf(png) {
+  const header = Buffer.from(png.slice(0, 32), 'base64');
+  return { width: header.readUInt32BE(16), height: header.readUInt32BE(20) };
 }
 
 const VIDEO_POLICY = "default-src 'none'; media-src blob:";
@@ -149,10 +149,7 @@ async function framesOf(data, width, maxFrames, bounds) {
 }
 
 async function drawFrames(page, { content, width, maxFrames }) {
-  page.onRequest = (paused) => answer(page, paused, { content: '', files: {}, missing: new Set(), policy: VIDEO_POLICY });
-  const loaded = new Promise((resolve) => { page.onLoad = resolve; });
-  await page.send('Page.navigate', { url: ADDRESS });
-  await Promise.race([loaded, gone(page)]);
+  await showHtml(page, { content: '', files: {}, policy: VIDEO_POLICY });
   const bounds = { seconds: LIMITS.videoSeconds, rate: LIMITS.videoRate, pixels: LIMITS.videoPixels, side: LIMITS.pageSide };
   const call = `(${framesOf})(${JSON.stringify(content)}, ${width}, ${maxFrames}, ${JSON.stringify(bounds)})`;
   const { value, thrown } = await page.run(call, LIMITS.pageMs * LIMITS.pageWaitFactor);
@@ -160,48 +157,16 @@ async function drawFrames(page, { content, width, maxFrames }) {
   return value;
 }
 
-/** The height of a page that is lower than the view is that of its root element. */
-async function contentHeight(page) {
+/** The size of a page; the height of one that is lower than the view is that of its root element. */
+async function contentSize(page) {
   const { cssContentSize, cssVisualViewport } = await page.send('Page.getLayoutMetrics');
-  if (cssContentSize.height > cssVisualViewport.clientHeight) return Math.ceil(cssContentSize.height);
+  const { width } = cssContentSize;
+  if (cssContentSize.height > cssVisualViewport.clientHeight) return { width, height: Math.ceil(cssContentSize.height) };
   const { root } = await page.send('DOM.getDocument', { depth: 1 });
   const html = root.children?.find(({ nodeName }) => nodeName === 'HTML');
   const { model } = await page.send('DOM.getBoxModel', { nodeId: html?.nodeId }).catch((error) => {
     if (error instanceof BrowserGone) throw error;
     return { model: { margin: [0, 0, 0, 0, 0, cssContentSize.height] } }; // the root element is not displayed
   });
-  return Math.max(1, Math.ceil(model.margin[5]));
-}
-
-/** Without a document type the root element would be as high as the view. */
-const withDoctype = (content) => (/^\s*(?:<!--[\s\S]*?-->\s*)*<!doctype/i.test(content.slice(0, 4096)) ? content : `<!DOCTYPE html>${content}`);
-
-/** Rejects when the browser has ended. The watchdog ends it, so that this always settles. */
-async function gone(page) {
-  for (;;) {
-    await new Promise((done) => { setTimeout(done, 100); });
-    await page.send('Page.getNavigationHistory');
-  }
-}
-
-const base64 = (text) => Buffer.from(text.toWellFormed(), 'utf8').toString('base64');
-
-/** Answers one request of the page. The page itself is served once; a redirection inside of it leads nowhere. */
-function answer(page, { requestId, request, resourceType }, bundle) {
-  const fulfill = (responseCode, headers, body) => {
-    const responseHeaders = Object.entries(headers).map(([name, value]) => ({ name, value }));
-    page.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body }).catch(() => {}); // the page has ended
-    return true;
-  };
-  if (resourceType === 'Document') {
-    if (request.url !== ADDRESS || bundle.isServed) return fulfill(STATUS_EMPTY, {});
-    bundle.isServed = true;
-    return fulfill(STATUS_OK, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': bundle.policy ?? POLICY }, base64(withDoctype(bundle.content)));
-  }
-  const isImage = resourceType === 'Image';
-  const file = isImage && Object.hasOwn(bundle.files, request.url) ? bundle.files[request.url] : null;
-  if (file !== null) return fulfill(STATUS_OK, { 'content-type': file.type }, file.data);
-  const isFetchable = isImage && /^https?:/i.test(request.url) && !request.url.startsWith(ADDRESS);
-  if (isFetchable && bundle.missing.size < LIMITS.pageFiles && request.url.length <= LIMITS.urlChars) bundle.missing.add(request.url);
-  return false;
+  return { width, height: Math.max(1, Math.ceil(model.margin[5])) };
 }

@@ -1,12 +1,13 @@
 // Reads one page of a website without a browser: its words, structured data, links and pictures.
 
-import { attribute, isElement, parsePage, walk } from '../html/document.mjs';
+import { attribute, isElement, walk } from '../html/document.mjs';
+import { openPage } from '../page/open_page.mjs';
 import { addressesIn, declaredAddress } from './address.mjs';
 import { kindOf, parseUrl, rankLinks } from './links.mjs';
 import { logosOf, picturesOf } from './pictures.mjs';
 import { socialOf, contactsOf } from './contacts.mjs';
-import { metaOf, ofType, organisationOf, structuredData } from './structured.mjs';
-import { blockTexts, decode, line, textOf } from './texts.mjs';
+import { ofType, organisationOf, structuredData } from './structured.mjs';
+import { blockTexts, line, textOf } from './texts.mjs';
 
 /** A page with less text than this, and with scripts, is read again after its scripts have run. */
 const EMPTY_CHARS = 200;
@@ -16,9 +17,7 @@ const SCRIPTS_MAX = 20;
 
 /** @param {{url: string, bytes: string, contentType: string|null, site: object}} request `bytes` in base64, of the page */
 export function readPage({ url, bytes, contentType, site }) {
-  const html = decode(Buffer.from(bytes, 'base64'), contentType);
-  const document = parsePage(html);
-  const base = baseOf(document, url);
+  const { document, base, meta } = openPage(Buffer.from(bytes, 'base64'), { url, contentType });
   const blocks = blockTexts(document);
   const scripts = resources(document, base, isScript, SCRIPTS_MAX);
   const hasScripts = scripts.length > 0 || hasInlineScript(document);
@@ -28,16 +27,8 @@ export function readPage({ url, bytes, contentType, site }) {
     isEmpty: hasScripts && blocks.join(' ').length < EMPTY_CHARS,
     textChars: blocks.join(' ').length,
     links: rankLinks(document, base, site),
-    facts: factsOf(document, base, url),
+    facts: factsOf(document, base, url, meta),
   };
-}
-
-function baseOf(document, url) {
-  let base = url;
-  walk(document, (node) => {
-    if (isElement(node) && node.tagName === 'base' && base === url) base = parseUrl(attribute(node, 'href'), url)?.href ?? url;
-  });
-  return base;
 }
 
 const isSheet = (node) => (node.tagName === 'link' && /(^|\s)stylesheet(\s|$)/i.test(attribute(node, 'rel') ?? '') ? 'href' : null);
@@ -86,11 +77,10 @@ function paragraphsOf(document) {
 }
 
 /** The facts for the summary of the website. */
-function factsOf(document, base, url) {
+function factsOf(document, base, url, meta) {
   const objects = structuredData(document);
   const organisation = organisationOf(objects);
   const website = ofType(objects, 'WebSite');
-  const meta = metaOf(document);
   const own = (name, most = 300) => line(meta.get(name), most);
   const text = (value, most) => line(typeof value === 'string' ? value : null, most);
   return {

@@ -1,34 +1,32 @@
-// Shows pages of websites in a headless browser without network. The caller gives every file that a page may load; the browser asks this
+// Shows pages of websites in the shared browser, without network. The caller gives every file that a page may load; the browser asks this
 // process for each, and every other request fails and is reported, so that the caller can fetch it. Scripts are off unless the caller asks
-// for them. The browser is ended when it was idle, and after a page that did not end in time.
+// for them.
 
-import { Browser, BrowserGone, findBrowser } from '../jsx/browser.mjs';
+import { BrowserGone } from '../browser/browser.mjs';
+import { BrowserMissing, BrowserNotStarted, SharedBrowser } from '../browser/shared_browser.mjs';
 import { LIMITS } from '../limits.mjs';
 import { log } from '../log.mjs';
+import { decodeText } from '../page/decode.mjs';
 import { DRAW } from './draw.mjs';
 import { MEASURE, VIEW } from './measure.mjs';
-import { decode } from './texts.mjs';
 
 const MISSED_TYPES = new Set(['Stylesheet', 'Script', 'XHR', 'Fetch']);
 const MISSED_MAX = 40;
+const LOOK_MS = 100;
 /** Only pictures that are part of the page. */
 const DRAWING = `data:text/html,${encodeURIComponent('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:"><body>')}`;
 
 export class SiteBrowser {
-  #browser = null;
-  /** The page of our own that draws pictures, one after another. */
-  #drawing = null;
-  #idleTimer = null;
-  #last = Promise.resolve();
+  #browsers;
 
-  /** @param {{find?: () => string|null}} [options] for tests */
-  constructor({ find = findBrowser } = {}) {
-    this.find = find;
+  /** @param {SharedBrowser} [browsers] */
+  constructor(browsers = new SharedBrowser()) {
+    this.#browsers = browsers;
   }
 
   /** The process id of the browser or null, for tests. */
   get browserPid() {
-    return this.#browser?.isGone === false ? this.#browser.pid : null;
+    return this.#browsers.pid;
   }
 
   /**
@@ -36,43 +34,29 @@ export class SiteBrowser {
    * @param {{url: string, contentType: string|null, bytes: string, files: object, scripts: boolean}} request
    */
   show(request) {
-    return this.#inTurn((browser) => this.#showNow(browser, request));
+    return this.#attempt({}, (page) => this.#showNow(page, request));
   }
 
   /** Draws a picture: {png, width, height, colours} or {problem}; png only when it is asked for. */
   draw({ type, bytes, width, height, wantsPng }) {
-    return this.#inTurn(async (browser) => {
-      if (this.#drawing?.browser !== browser) this.#drawing = await browser.openPage({ url: DRAWING });
-      const { value } = await this.#drawing.run(`${DRAW}(${JSON.stringify({ source: `data:${type};base64,${bytes}`, width, height, wantsPng })})`, LIMITS.siteDrawMs);
+    return this.#attempt({ url: DRAWING }, async (page) => {
+      const { value } = await page.run(`${DRAW}(${JSON.stringify({ source: `data:${type};base64,${bytes}`, width, height, wantsPng })})`, LIMITS.siteDrawMs);
       return value ?? { problem: 'it cannot be shown' };
     });
   }
 
   close() {
-    clearTimeout(this.#idleTimer);
-    this.#browser?.kill();
-    this.#browser = null;
-  }
-
-  #inTurn(work) {
-    clearTimeout(this.#idleTimer);
-    const done = this.#last.then(() => this.#attempt(work)).finally(() => {
-      clearTimeout(this.#idleTimer);
-      this.#idleTimer = setTimeout(() => this.close(), LIMITS.browserIdleMs).unref();
-    });
-    this.#last = done.catch(() => {}); // the caller gets the error
-    return done;
+    this.#browsers.end();
   }
 
   /** A browser that was killed from outside is replaced once; a page that does not end in time is not tried again. */
-  async #attempt(work) {
+  async #attempt(options, work) {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await work(await this.#open());
+        return await this.#browsers.take(() => this.#inPage(options, work));
       } catch (error) {
-        this.#browser?.kill();
-        this.#browser = null;
-        if (error instanceof NoBrowser) return { problem: 'no browser is installed' };
+        if (error instanceof BrowserMissing) return { problem: 'no browser is installed' };
+        if (error instanceof BrowserNotStarted) return { problem: 'the browser could not be started' };
         if (!(error instanceof BrowserGone)) throw error;
         log('warn', 'site_browser_gone', { reason: error.reason });
         if (error.reason !== 'ended' || attempt === 2) return { problem: PROBLEMS[error.reason] };
@@ -80,36 +64,27 @@ export class SiteBrowser {
     }
   }
 
-  async #open() {
-    const path = this.find();
-    if (path === null) throw new NoBrowser();
-    if (this.#browser === null || this.#browser.isGone) this.#browser = await Browser.start(path, { showsImages: true });
-    return this.#browser;
+  async #inPage(options, work) {
+    const page = await this.#browsers.openPage('images', options);
+    return Promise.resolve(work(page)).finally(() => page.close());
   }
 
-  async #showNow(browser, { url, contentType, bytes, files, scripts }) {
-    const page = await browser.openPage();
-    try {
-      const visit = new Visit(page, url, files);
-      visit.files.set(visit.own, { type: 'text/html; charset=utf-8', bytes: Buffer.from(decode(Buffer.from(bytes, 'base64'), contentType)).toString('base64') });
-      await Promise.all([
-        page.send('Emulation.setScriptExecutionDisabled', { value: !scripts }),
-        page.send('Emulation.setDeviceMetricsOverride', { ...VIEW, deviceScaleFactor: 1, mobile: false }),
-      ]);
-      await visit.load(scripts);
-      const isComplete = visit.missed.size === 0;
-      return {
-        missed: [...visit.missed].map(([missed, type]) => ({ url: missed, type })),
-        style: await inOwnWorld(page, MEASURE),
-        html: scripts && isComplete ? await htmlOf(page) : null,
-      };
-    } finally {
-      page.close();
-    }
+  async #showNow(page, { url, contentType, bytes, files, scripts }) {
+    const visit = new Visit(page, url, files);
+    visit.files.set(visit.own, { type: 'text/html; charset=utf-8', bytes: Buffer.from(decodeText(Buffer.from(bytes, 'base64'), contentType)).toString('base64') });
+    await Promise.all([
+      page.send('Emulation.setScriptExecutionDisabled', { value: !scripts }),
+      page.send('Emulation.setDeviceMetricsOverride', { ...VIEW, deviceScaleFactor: 1, mobile: false }),
+    ]);
+    await visit.load(scripts);
+    const isComplete = visit.missed.size === 0;
+    return {
+      missed: [...visit.missed].map(([missed, type]) => ({ url: missed, type })),
+      style: (await page.runApart(MEASURE, LIMITS.siteLoadMs)).value ?? null,
+      html: scripts && isComplete ? await htmlOf(page) : null,
+    };
   }
 }
-
-class NoBrowser extends Error {}
 
 const PROBLEMS = {
   deadline: 'it takes too long to show', crashed: 'it takes too much memory to show', flood: 'it is too large to show', ended: 'the browser ended while it showed it',
@@ -137,14 +112,20 @@ class Visit {
     const { page } = this;
     const deadline = performance.now() + LIMITS.siteLoadMs;
     await page.send('Page.navigate', { url: this.own }, LIMITS.siteLoadMs);
-    let timer;
-    const late = new Promise((resolve) => { timer = setTimeout(resolve, LIMITS.siteLoadMs).unref(); });
-    await Promise.race([this.#loaded, late]);
-    clearTimeout(timer);
+    await Promise.race([this.#loaded, this.#isComplete(deadline)]);
     this.#quietSince = performance.now();
     while (scripts && performance.now() < deadline && (this.#open > 0 || performance.now() - this.#quietSince < LIMITS.siteQuietMs)) {
       await new Promise((done) => { setTimeout(done, 20); });
       await page.run('0', LIMITS.siteLoadMs); // a busy page answers when its script ends
+    }
+  }
+
+  /** Resolves when the document is complete, or at the deadline. A page that tries to leave while it loads has no load event. */
+  async #isComplete(deadline) {
+    while (performance.now() < deadline) {
+      await new Promise((done) => { setTimeout(done, LOOK_MS).unref(); });
+      const { value } = await this.page.run('document.readyState', LIMITS.siteLoadMs);
+      if (value === 'complete') return;
     }
   }
 
@@ -172,15 +153,7 @@ class Visit {
   }
 }
 
-/** Runs a script beside those of the page: they share the document, and no objects. */
-async function inOwnWorld(page, expression) {
-  const { frameTree } = await page.send('Page.getFrameTree');
-  const { executionContextId } = await page.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'posthorn' });
-  const { value } = await page.run(expression, LIMITS.siteLoadMs, executionContextId);
-  return value ?? null;
-}
-
 async function htmlOf(page) {
-  const html = await inOwnWorld(page, `document.documentElement.outerHTML.slice(0, ${LIMITS.contentChars})`);
+  const { value: html } = await page.runApart(`document.documentElement.outerHTML.slice(0, ${LIMITS.contentChars})`, LIMITS.siteLoadMs);
   return typeof html === 'string' ? html : null;
 }

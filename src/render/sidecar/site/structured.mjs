@@ -1,13 +1,12 @@
-// Structured data of a page: JSON-LD, schema.org microdata, <meta>. The objects are bounded in number and depth, and every text is data.
+// Structured data of a page: JSON-LD, schema.org microdata. The objects are bounded in number and depth, and every text is data.
 
-import { attribute, isElement, isText, walk } from '../html/document.mjs';
+import { attribute, isElement, walk } from '../html/document.mjs';
+import { jsonLdOf } from '../page/open_page.mjs';
 import { microdata } from './address.mjs';
 
 const SCRIPT_CHARS = 500_000;
 const OBJECTS_MAX = 300;
 const DEPTH_MAX = 6;
-
-const rawText = (element) => element.childNodes.filter(isText).map(({ value }) => value).join('');
 
 /** Every object with an @type below a value, in order. */
 function objectsIn(value, found, depth = 0) {
@@ -21,9 +20,10 @@ export function structuredData(document) {
   const found = [];
   walk(document, (node) => {
     if (!isElement(node)) return;
-    if (node.tagName === 'script' && /ld\+json/i.test(attribute(node, 'type') ?? '')) {
+    const script = jsonLdOf(node);
+    if (script !== null) {
       try {
-        objectsIn(JSON.parse(rawText(node).slice(0, SCRIPT_CHARS)), found);
+        objectsIn(JSON.parse(script.slice(0, SCRIPT_CHARS)), found);
       } catch {
         // as a search engine does
       }
@@ -45,15 +45,3 @@ export function organisationOf(objects) {
 }
 
 export const ofType = (objects, type) => objects.find((object) => typesOf(object).includes(type)) ?? null;
-
-/** The contents of <meta> by name or property, the first of each. */
-export function metaOf(document) {
-  const found = new Map();
-  walk(document, (node) => {
-    if (!isElement(node) || node.tagName !== 'meta') return;
-    const name = (attribute(node, 'property') ?? attribute(node, 'name') ?? '').toLowerCase();
-    const content = attribute(node, 'content');
-    if (name !== '' && content !== null && !found.has(name)) found.set(name, content);
-  });
-  return found;
-}

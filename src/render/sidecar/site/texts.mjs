@@ -1,4 +1,4 @@
-// Texts of websites: decoding of bytes, and texts of elements as a reader sees them. Everything from a website is data: it is bounded
+// Texts of websites: texts of elements as a reader sees them. Everything from a website is data: it is bounded
 // here, and merge tags in it are removed, because brands are used in templates.
 
 import { attribute, isElement, isText } from '../html/document.mjs';
@@ -7,19 +7,6 @@ const HIDDEN = new Set(['script', 'style', 'template', 'noscript', 'svg', 'ifram
 const BLOCKS = new Set(['address', 'article', 'aside', 'blockquote', 'body', 'br', 'dd', 'div', 'dl', 'dt', 'fieldset', 'figcaption', 'figure',
   'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section', 'table', 'td', 'th',
   'tr', 'ul', 'button']);
-const META_CHARSET = /<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)/i;
-const SNIFFED_BYTES = 2048;
-
-/** Bytes of a page or a style sheet as text: by byte order mark, content type, <meta>, else UTF-8 (HTML Standard §13.2.3.2, shortened). */
-export function decode(bytes, contentType) {
-  const head = bytes.subarray(0, SNIFFED_BYTES).toString('latin1');
-  const label = head.startsWith('\u00ef\u00bb\u00bf') ? 'utf-8' : /charset\s*=\s*["']?([\w-]+)/i.exec(contentType ?? '')?.[1] ?? META_CHARSET.exec(head)?.[1] ?? 'utf-8';
-  try {
-    return new TextDecoder(label).decode(bytes);
-  } catch {
-    return new TextDecoder('utf-8').decode(bytes); // a charset that does not exist
-  }
-}
 
 /** One line of at most `most` characters, without control characters and merge tags; null when nothing is left. */
 export function line(text, most) {

@@ -1,7 +1,9 @@
-// Headless Chromium that runs the code of JSX designs, draws pictures (../pictures) and shows pages of websites (../site). This process controls it over the debugging pipe (descriptors 3 and
-// 4, NUL-terminated JSON). The browser has no network: no name resolves, every address goes to a proxy that does not
-// exist, the content security policy of the page allows no source, and this process fails every remaining request. Each
-// page has its own browser context. The browser ends when the pipe closes, so also when this process dies.
+// Headless Chromium that runs the code of JSX designs (../jsx), draws pages (../pictures), shows websites (../site)
+// and checks emails (../quality/browser).
+// This process controls it over the debugging pipe (descriptors 3 and 4, NUL-terminated JSON). The browser has no
+// network: no name resolves, every address goes to a proxy that does not exist, the content security policy of the page allows no
+// source, and this process fails every remaining request. Each page has its own browser context. The browser ends when the pipe closes,
+// so also when this process dies. shared_browser.mjs owns it.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -85,7 +87,6 @@ export class Browser {
    * Starts the browser with its own sandbox, or without it when the system does not allow one.
    * @param {string} path
    * @param {{showsImages?: boolean}} [options]
-   * @param {{images?: boolean}} [options] `images`: pages show images
    */
   static async start(path, { showsImages = false } = {}) {
     for (const flags of [[], ['--no-sandbox']]) {
@@ -240,6 +241,8 @@ class Page {
   onRequest = null;
   /** Called when a document is loaded; null: not wanted. */
   onLoad = null;
+  /** The context of runApart, once it is there. */
+  #worldId = null;
 
   constructor(browser, sessionId, contextId) {
     this.browser = browser;
@@ -281,6 +284,18 @@ class Page {
     });
     if (!exceptionDetails) return { value: result.value };
     return { thrown: String(exceptionDetails.exception?.description ?? exceptionDetails.exception?.value ?? exceptionDetails.text) };
+  }
+
+  /** `run` beside the scripts of the page, also where these are off: both share the document, and no objects. */
+  async runApart(expression, ms) {
+    this.#worldId ??= await this.#openWorld();
+    return this.run(expression, ms, this.#worldId);
+  }
+
+  async #openWorld() {
+    const { frameTree } = await this.send('Page.getFrameTree');
+    const { executionContextId } = await this.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'posthorn' });
+    return executionContextId;
   }
 
   /** `run` for untrusted code: `ms` of processor time, and at most `waitMs` of wall-clock time. */
