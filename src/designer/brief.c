@@ -10,6 +10,7 @@
 #include "designer/fixed_phrases.h"
 #include "template/zone.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum {
@@ -101,6 +102,32 @@ static size_t instruction_topic(const char *lower)
     return at;
 }
 
+/* The size of several topics, such as "tea, cake and music", at the beginning of a text; 0: there are not several, or they are too
+ * long for a heading. Behind "Newsletter: ", two are enough. */
+static size_t topics_size(const char *lower, bool is_said)
+{
+    size_t size = sentence_size(lower);
+    size_t commas = 0;
+    while (size > 0 && strchr(" .!?\n", lower[size - 1]) != NULL)
+        size--;
+    for (size_t i = 0; i < size; i++) {
+        commas += lower[i] == ',' && lower[i + 1] == ' ';
+        if (isdigit((unsigned char)lower[i]) || strchr(":;({%\n", lower[i]) != NULL)
+            return 0;
+    }
+    size_t wanted = is_said || words_join_topics(lower, size) ? 1 : 2;
+    return commas >= wanted && size <= HEADING_MAX_CHARS ? size : 0;
+}
+
+/* Where the topics begin behind "Newsletter: " or "Newsletter with three topics: "; 0: the sentence has no such words. */
+static size_t said_topic(const char *lower, size_t size)
+{
+    size_t colon = strcspn(lower, ":.!?\n");
+    if (lower[size] == ':')
+        return size + 1 + strspn(lower + size + 1, " ");
+    return words_topic(lower) == 0 && text_starts_with(lower + colon, ": ") ? colon + 2 : 0;
+}
+
 static void read_topic(struct brief_reader *reader, const char *sentence)
 {
     const char *lower = text_lower(reader->arena, sentence);
@@ -114,16 +141,20 @@ static void read_topic(struct brief_reader *reader, const char *sentence)
         return;
     bool is_said = lower[at + size] == ':';
     if (!instructs && names_email) {
-        at = lower[size] == ':' ? size + 1 + strspn(lower + size + 1, " ") : words_topic(lower);
+        size_t said = said_topic(lower, size);
+        is_said = is_said || said > 0;
+        at = said > 0 ? said : words_topic(lower);
         size = words_topic_size(lower + at);
     }
+    size_t all = topics_size(lower + at, is_said);
+    size = all > 0 ? all : size;
     const char *heading = topic_heading(reader, sentence + at, size);
     if (*heading == '\0')
         return;
     if (reader->facts->topic == NULL)
         reader->facts->topic = heading;
     if (reader->facts->lead == NULL)
-        reader->facts->lead = topic_lead(reader, sentence + at, size);
+        reader->facts->lead = all > 0 ? heading : topic_lead(reader, sentence + at, size);
     /* "Ask for feedback on the last order" is no text for readers. */
     if ((instructs || (names_email && !is_said)) && has_fixed_heading(reader) && reader->facts->lead != NULL &&
         strcasestr(reader->facts->lead, heading) != NULL)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "designer/brief_dates.h"
+#include "designer/texts.h"
 #include "template/template.h"
 
 #include <ctype.h>
@@ -88,9 +89,8 @@ static bool compiles(struct arena *arena, const char *text)
 /* The bytes of a merge tag; without its end, those of its mark. */
 static size_t tag_size(const char *text)
 {
-    const char *close = text[1] == '{' ? "}}" : "%}";
-    const char *end = strstr(text + 2, close);
-    return end != NULL ? (size_t)(end - text) + 2 : 2;
+    size_t size = merge_tag_size(text);
+    return size > 0 ? size : 2;
 }
 
 static bool is_tag(const char *text)

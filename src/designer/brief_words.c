@@ -314,6 +314,13 @@ size_t words_topic_size(const char *text)
     return end;
 }
 
+bool words_join_topics(const char *text, size_t size)
+{
+    size_t found_size;
+    const char *found = find_phrase(text, " and | & | und | et | y ", &found_size);
+    return found != NULL && found < text + size;
+}
+
 size_t words_determiner(const char *topic, const char *language)
 {
     static const char en[] = "a note to say |the |a |an ";

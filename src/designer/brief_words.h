@@ -51,5 +51,8 @@ bool words_name_email(const char *text) NONNULL(1);
 /* The bytes of the topic at `text` in lower case: up to a mark or a word that begins a detail. */
 size_t words_topic_size(const char *text) NONNULL(1) PURE;
 
+/* Whether the first `size` bytes have a word that joins topics: "tea, cake and music". */
+bool words_join_topics(const char *text, size_t size) NONNULL(1);
+
 /* The bytes of determiners at the start of a topic, which a heading does not need. */
 size_t words_determiner(const char *topic, const char *language) NONNULL(1, 2) PURE;

@@ -250,6 +250,15 @@ static bool repeats_offer(const struct composer *composer)
            utf8_length(facts->lead) < utf8_length(value) + LEAD_MORE_CHARS;
 }
 
+/* "We miss you." below the heading "We miss you" */
+static bool repeats_heading(const struct composer *composer)
+{
+    const char *lead = composer->facts->lead;
+    size_t size = composer->heading != NULL ? strlen(composer->heading) : 0;
+    return lead != NULL && !composer->facts->is_verbatim && size > 0 && strncmp(lead, composer->heading, size) == 0 &&
+           strlen(lead) <= size + 1;
+}
+
 static void place_hero(struct composer *composer)
 {
     const struct brief_facts *facts = composer->facts;
@@ -259,7 +268,7 @@ static void place_hero(struct composer *composer)
     if (json_object_get(block, "heading") == NULL)
         return;
     set_text(composer->arena, block, "eyebrow", facts->eyebrow, 80);
-    if (!greets(composer) && !repeats_event(composer) && !repeats_offer(composer))
+    if (!greets(composer) && !repeats_event(composer) && !repeats_offer(composer) && !repeats_heading(composer))
         set_text(composer->arena, block, "text", facts->lead, 1000);
     if (facts->picture != NULL && json_array_size(facts->stories) < 2)
         json_object_set(block, "image", json_for_iteration(facts->picture));
@@ -281,14 +290,6 @@ static void set_greeting(struct composer *composer, json_t *block)
     if (find_phrase(lower, hellos, &size) != lower)
         json_object_set_new(block, "body",
                             json_string(arena_printf(composer->arena, "%s\n\n%s", composer->phrases->greeting, body)));
-}
-
-/* "We miss you." below the heading "We miss you" */
-static bool repeats_heading(const struct composer *composer)
-{
-    const char *lead = composer->facts->lead;
-    size_t size = composer->heading != NULL ? strlen(composer->heading) : 0;
-    return lead != NULL && size > 0 && strncmp(lead, composer->heading, size) == 0 && strlen(lead) <= size + 1;
 }
 
 /* A text for a greeting when the body begins with none. */
@@ -330,9 +331,10 @@ static json_t *body_of(struct composer *composer)
     json_t *body = json_in_arena(composer->arena, json_deep_copy(composer->facts->body));
     drop_repetitions(composer, body);
     const char *description = composer->brief->brand.description;
-    bool is_bare = json_array_size(body) == 0 && !composer->took_first && composer->facts->lead == NULL &&
-                   !composer->facts->is_verbatim && json_array_size(composer->facts->stories) == 0 &&
-                   json_array_size(composer->facts->products) == 0 && composer->facts->each == NULL;
+    bool has_lead = composer->facts->lead != NULL && !repeats_heading(composer);
+    bool is_bare = json_array_size(body) == 0 && !composer->took_first && !has_lead && !composer->facts->is_verbatim &&
+                   json_array_size(composer->facts->stories) == 0 && json_array_size(composer->facts->products) == 0 &&
+                   composer->facts->each == NULL;
     if (is_bare && description != NULL) {
         json_t *block = new_block(composer, "text", NULL);
         set_brand_text(composer, block, "body", description, 600);
@@ -535,7 +537,8 @@ static const char *subject_of(struct composer *composer)
 static const char *preview_of(struct composer *composer)
 {
     const struct brief_facts *facts = composer->facts;
-    const char *text = facts->preview != NULL ? facts->preview : facts->lead != NULL ? facts->lead : first_text(composer);
+    const char *lead = repeats_heading(composer) ? NULL : facts->lead;
+    const char *text = facts->preview != NULL ? facts->preview : lead != NULL ? lead : first_text(composer);
     if (text == NULL)
         text = json_get_text(facts->offer, "value");
     return text != NULL ? cut_line(composer->arena, plain_of(composer->arena, text), PREVIEW_MAX_CHARS) : NULL;

@@ -2,6 +2,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "designer/instruction_read.h"
+#include "designer/texts.h"
 
 #include <string.h>
 

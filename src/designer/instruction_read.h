@@ -105,9 +105,5 @@ const char *text_replace(struct reading *reading, const char *text, const char *
 enum { ORDINAL_EACH = -1, ORDINAL_LAST = -2, ORDINAL_ANY = 0 };
 int ordinal_take(struct words *words) NONNULL(1);
 
-/* Whether the text belongs to an address; whether its merge tags are whole. */
-bool text_is_address_like(const char *text) NONNULL(1) PURE;
-bool text_has_whole_tags(const char *text) NONNULL(1);
-
 /* Replaces words in all texts, or in those of one block, by operations. `with` "" removes them. */
 bool texts_replace(struct reading *reading, const char *find, const char *with, const struct part *only) NONNULL(1, 2, 3);

@@ -2,6 +2,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "designer/instruction_read.h"
+#include "designer/texts.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -17,22 +18,6 @@ struct replacement {
 };
 
 /* ---- One text ---- */
-
-/* The length of a merge tag at the beginning of a text; 0: none. */
-static size_t tag_size(const char *text)
-{
-    const char *close = text_starts_with(text, "{{")   ? strstr(text, "}}")
-                        : text_starts_with(text, "{%") ? strstr(text, "%}")
-                                                       : NULL;
-    return close != NULL ? (size_t)(close - text) + 2 : 0;
-}
-
-/* The length of "](address)". */
-static size_t link_end_size(const char *text)
-{
-    const char *close = text_starts_with(text, "](") ? strchr(text, ')') : NULL;
-    return close != NULL ? (size_t)(close - text) + 1 : 0;
-}
 
 static bool is_word_byte(char byte)
 {
@@ -52,7 +37,7 @@ static bool is_found(const struct replacement *replacement, const char *start, c
 /* The bytes that are copied without a search: a merge tag, the address of a link. */
 static size_t protected_size(const struct replacement *replacement, const char *at)
 {
-    size_t size = tag_size(at);
+    size_t size = merge_tag_size(at);
     return size == 0 && !replacement->is_address ? link_end_size(at) : size;
 }
 
@@ -105,87 +90,24 @@ static bool is_searched(const struct replacement *replacement, const struct docu
     return is_text || (replacement->is_address && (field->kind == DOCUMENT_LINK || field->kind == DOCUMENT_SOURCE));
 }
 
-static json_t *replace_fields(struct replacement *replacement, const struct document_field *fields, size_t count,
-                              const json_t *object);
-
-/* The value with the replacement, a new reference. */
-static json_t *replace_value(struct replacement *replacement, const struct document_field *field, json_t *value)
+static json_t *replace_value(void *context, const struct document_field *field, const char *text)
 {
-    if (field->kind == DOCUMENT_GROUP)
-        return replace_fields(replacement, field->fields, field->field_count, value);
-    if (field->kind == DOCUMENT_LIST) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < json_array_size(value); i++)
-            json_array_append_new(list, replace_value(replacement, field->fields, json_array_get(value, i)));
-        return list;
-    }
-    const char *text = is_searched(replacement, field) ? replace_text(replacement, json_string_value(value)) : NULL;
-    if (text == NULL)
-        return json_incref(value);
-    return text[strspn(text, " \n")] == '\0' ? json_null() : json_string(text);
-}
-
-static json_t *replace_fields(struct replacement *replacement, const struct document_field *fields, size_t count,
-                              const json_t *object)
-{
-    json_t *copy = json_copy(json_for_iteration(object));
-    for (size_t i = 0; i < count; i++) {
-        json_t *value = json_object_get(object, fields[i].name);
-        if (value != NULL)
-            json_object_set_new(copy, fields[i].name, replace_value(replacement, &fields[i], value));
-    }
-    return copy;
-}
-
-/* The members of `after` that are not those of `before`. */
-static json_t *changed_members(const json_t *before, const json_t *after)
-{
-    const char *name;
-    json_t *value;
-    json_t *values = json_object();
-    json_object_foreach (json_for_iteration(after), name, value) {
-        if (!json_equal(value, json_object_get(before, name)))
-            json_object_set(values, name, value);
-    }
-    return values;
-}
-
-static void replace_in_block(struct replacement *replacement, const json_t *block, json_t *operations)
-{
-    size_t before = replacement->count;
-    const struct document_block_type *type = document_block_type(json_get_text(block, "type"));
-    json_t *changed = replace_fields(replacement, type->fields, type->field_count, block);
-    if (replacement->count > before)
-        json_array_append_new(operations, json_pack("{ss ss so}", "op", "set", "block", json_get_text(block, "id"), "values",
-                                                    changed_members(block, changed)));
-    json_decref(changed);
-}
-
-static void replace_in_members(struct replacement *replacement, json_t *operations)
-{
-    static const char *const names[] = { "subjectLine", "previewText" };
-    json_t *values = json_object();
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = json_get_text(replacement->reading->document, names[i]);
-        const char *written = text != NULL ? replace_text(replacement, text) : NULL;
-        if (written != NULL)
-            json_object_set_new(values, names[i], *written != '\0' ? json_string(written) : json_null());
-    }
-    if (json_object_size(values) > 0)
-        json_array_append_new(operations, json_pack("{ss sO}", "op", "meta", "values", values));
-    json_decref(values);
+    struct replacement *replacement = context;
+    const char *written = is_searched(replacement, field) ? replace_text(replacement, text) : NULL;
+    return written != NULL ? text_value(written) : NULL;
 }
 
 static json_t *replace_everywhere(struct replacement *replacement, const struct part *only)
 {
     const json_t *blocks = json_object_get(replacement->reading->document, "blocks");
     json_t *operations = json_in_arena(replacement->reading->arena, json_array());
+    const struct text_map map = { .new_value = replace_value, .context = replacement };
     replacement->count = 0;
     if (only == NULL && !replacement->is_link)
-        replace_in_members(replacement, operations);
+        texts_change_members(&map, replacement->reading->document, operations);
     for (size_t i = 0; i < json_array_size(blocks); i++)
         if (only == NULL || only->block == i)
-            replace_in_block(replacement, json_array_get(blocks, i), operations);
+            texts_change_block(&map, json_array_get(blocks, i), operations);
     return operations;
 }
 
@@ -198,23 +120,6 @@ static bool apply_all(struct reading *reading, const json_t *operations, const c
 }
 
 /* ---- Replace ---- */
-
-bool text_is_address_like(const char *text)
-{
-    return strchr(text, ' ') == NULL && strpbrk(text, "/:?#=&@%.") != NULL;
-}
-
-/* Whether merge tags begin and end in the text. */
-bool text_has_whole_tags(const char *text)
-{
-    while (*text != '\0') {
-        size_t size = tag_size(text);
-        if (size == 0 && (strncmp(text, "{{", 2) == 0 || strncmp(text, "}}", 2) == 0 || strncmp(text, "{%", 2) == 0))
-            return false;
-        text += size > 0 ? size : 1;
-    }
-    return true;
-}
 
 bool texts_replace(struct reading *reading, const char *find, const char *with, const struct part *only)
 {

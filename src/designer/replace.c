@@ -4,7 +4,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "designer/change.h"
-#include "designer/instruction_read.h"
+#include "designer/texts.h"
 
 #include <string.h>
 
@@ -21,20 +21,15 @@ struct exact {
     size_t counts[REPLACED_PLACES];
 };
 
+static size_t total_of(const struct exact *exact)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < REPLACED_PLACES; i++)
+        total += exact->counts[i];
+    return total;
+}
+
 /* ---- One text ---- */
-
-static size_t size_until(const char *text, const char *begin, const char *end)
-{
-    const char *close = text_starts_with(text, begin) ? strstr(text, end) : NULL;
-    return close != NULL ? (size_t)(close - text) + strlen(end) : 0;
-}
-
-/* The bytes of a merge tag at the beginning of a text, which is found as a whole only. */
-static size_t tag_size(const char *text)
-{
-    size_t size = size_until(text, "{{", "}}");
-    return size > 0 ? size : size_until(text, "{%", "%}");
-}
 
 /* Writes a part of a text with the replacement; returns its end. The address of a link ends the part. */
 static const char *replace_part(struct exact *exact, const char *at, bool is_inline, enum replaced_place place, struct buf *out)
@@ -46,7 +41,7 @@ static const char *replace_part(struct exact *exact, const char *at, bool is_inl
             exact->counts[place]++;
             continue;
         }
-        size_t size = tag_size(at);
+        size_t size = merge_tag_size(at);
         buf_add(out, at, size > 0 ? size : 1);
         at += size > 0 ? size : 1;
     }
@@ -56,7 +51,7 @@ static const char *replace_part(struct exact *exact, const char *at, bool is_inl
 /* Writes "](address)"; returns its end. */
 static const char *replace_address(struct exact *exact, const char *at, struct buf *out)
 {
-    size_t size = size_until(at, "](", ")");
+    size_t size = link_end_size(at);
     const char *address = arena_dup_bytes(exact->arena, at, size > 0 ? size : strlen(at));
     if (exact->in_links)
         replace_part(exact, address, false, REPLACED_LINK, out);
@@ -65,43 +60,42 @@ static const char *replace_address(struct exact *exact, const char *at, struct b
     return at + strlen(address);
 }
 
-/* The text with the replacement, a new reference: null when nothing is left. */
+/* The text with the replacement, a new reference; NULL: the text stays. */
 static json_t *replace_text(struct exact *exact, const char *text, bool is_inline, enum replaced_place place)
 {
+    size_t before = total_of(exact);
     struct buf *out = buf_in_arena(exact->arena, DOCUMENT_MAX_BYTES);
     while (*text != '\0') {
         text = replace_part(exact, text, is_inline, place, out);
         if (*text != '\0')
             text = replace_address(exact, text, out);
     }
-    const char *written = buf_text(out);
-    return written[strspn(written, " \n")] == '\0' ? json_null() : json_string(written);
+    return total_of(exact) > before ? text_value(buf_text(out)) : NULL;
 }
 
-/* ---- The members of a block ---- */
+/* ---- The document ---- */
 
-static json_t *replace_fields(struct exact *exact, const struct document_field *fields, size_t count, const json_t *object);
-
-static json_t *replace_list(struct exact *exact, const struct document_field *items, const json_t *value);
-
-/* The value of a field with the replacement, a new reference. */
-static json_t *replace_value(struct exact *exact, const struct document_field *field, json_t *value)
+static enum replaced_place place_of(const struct document_field *field)
 {
-    enum replaced_place place = text_equal(field->name, "alt") ? REPLACED_ALT : REPLACED_TEXT;
+    if (text_equal(field->name, "subjectLine"))
+        return REPLACED_SUBJECT;
+    if (text_equal(field->name, "previewText"))
+        return REPLACED_PREVIEW;
+    return text_equal(field->name, "alt") ? REPLACED_ALT : REPLACED_TEXT;
+}
+
+static json_t *replace_value(void *context, const struct document_field *field, const char *text)
+{
+    struct exact *exact = context;
     switch (field->kind) {
     case DOCUMENT_INLINE:
-        return replace_text(exact, json_string_value(value), true, place);
+        return replace_text(exact, text, true, place_of(field));
     case DOCUMENT_PLAIN:
-        return replace_text(exact, json_string_value(value), false, place);
+        return replace_text(exact, text, false, place_of(field));
     case DOCUMENT_NAME:
-        return field->pattern == DOCUMENT_PATTERN_NONE ? replace_text(exact, json_string_value(value), false, place)
-                                                       : json_incref(value);
+        return field->pattern == DOCUMENT_PATTERN_NONE ? replace_text(exact, text, false, place_of(field)) : NULL;
     case DOCUMENT_LINK:
-        return exact->in_links ? replace_text(exact, json_string_value(value), false, REPLACED_LINK) : json_incref(value);
-    case DOCUMENT_GROUP:
-        return replace_fields(exact, field->fields, field->field_count, value);
-    case DOCUMENT_LIST:
-        return replace_list(exact, field->fields, value);
+        return exact->in_links ? replace_text(exact, text, false, REPLACED_LINK) : NULL;
     case DOCUMENT_SOURCE:
     case DOCUMENT_ENUM:
     case DOCUMENT_INTEGER:
@@ -111,79 +105,11 @@ static json_t *replace_value(struct exact *exact, const struct document_field *f
     case DOCUMENT_CONDITION:
     case DOCUMENT_PATH:
     case DOCUMENT_ID:
-        return json_incref(value);
+    case DOCUMENT_GROUP:
+    case DOCUMENT_LIST:
+        return NULL;
     }
-    return json_incref(value);
-}
-
-static json_t *replace_list(struct exact *exact, const struct document_field *items, const json_t *value)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < json_array_size(value); i++)
-        json_array_append_new(list, replace_value(exact, items, json_array_get(value, i)));
-    return list;
-}
-
-static json_t *replace_fields(struct exact *exact, const struct document_field *fields, size_t count, const json_t *object)
-{
-    json_t *copy = json_copy(json_for_iteration(object));
-    for (size_t i = 0; i < count; i++) {
-        json_t *value = json_object_get(object, fields[i].name);
-        if (value != NULL)
-            json_object_set_new(copy, fields[i].name, replace_value(exact, &fields[i], value));
-    }
-    return copy;
-}
-
-/* ---- The document ---- */
-
-static json_t *changed_members(const json_t *before, const json_t *after)
-{
-    const char *name;
-    json_t *value;
-    json_t *values = json_object();
-    json_object_foreach (json_for_iteration(after), name, value) {
-        if (!json_equal(value, json_object_get(before, name)))
-            json_object_set(values, name, value);
-    }
-    return values;
-}
-
-static void replace_in_block(struct exact *exact, const json_t *block, json_t *operations)
-{
-    const struct document_block_type *type = document_block_type(json_get_text(block, "type"));
-    json_t *changed = replace_fields(exact, type->fields, type->field_count, block);
-    json_t *values = changed_members(block, changed);
-    if (json_object_size(values) > 0)
-        json_array_append_new(operations,
-                              json_pack("{ss ss sO}", "op", "set", "block", json_get_text(block, "id"), "values", values));
-    json_decref(values);
-    json_decref(changed);
-}
-
-static void replace_in_members(struct exact *exact, const json_t *document, json_t *operations)
-{
-    static const char *const names[] = { "subjectLine", "previewText" };
-    static const enum replaced_place places[] = { REPLACED_SUBJECT, REPLACED_PREVIEW };
-    json_t *values = json_object();
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = json_get_text(document, names[i]);
-        json_t *written = text != NULL ? replace_text(exact, text, false, places[i]) : NULL;
-        if (written != NULL && !text_equal(json_string_value(written), text))
-            json_object_set(values, names[i], written);
-        json_decref(written);
-    }
-    if (json_object_size(values) > 0)
-        json_array_append_new(operations, json_pack("{ss sO}", "op", "meta", "values", values));
-    json_decref(values);
-}
-
-static size_t total_of(const struct exact *exact)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < REPLACED_PLACES; i++)
-        total += exact->counts[i];
-    return total;
+    return NULL;
 }
 
 /* The operations of one replacement, whose counts are set. */
@@ -191,10 +117,11 @@ static json_t *replace_everywhere(struct exact *exact, const json_t *document, b
 {
     const json_t *blocks = json_object_get(document, "blocks");
     json_t *operations = json_in_arena(exact->arena, json_array());
+    const struct text_map map = { .new_value = replace_value, .context = exact };
     *exact = (struct exact){ .arena = exact->arena, .find = exact->find, .with = exact->with, .in_links = in_links };
-    replace_in_members(exact, document, operations);
+    texts_change_members(&map, document, operations);
     for (size_t i = 0; i < json_array_size(blocks); i++)
-        replace_in_block(exact, json_array_get(blocks, i), operations);
+        texts_change_block(&map, json_array_get(blocks, i), operations);
     return operations;
 }
 

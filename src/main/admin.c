@@ -42,6 +42,8 @@ static const char usage[] =
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
     "  mailbox add ADDRESS --secret-file FILE | mailbox list | mailbox rotate ID --secret-file FILE | mailbox remove ID\n"
+    "  model set SERVER --secret-file FILE | model list | model remove SERVER\n"
+    "  seed add PROVIDER imaps://USER@HOST [EMAIL] --secret-file FILE [--org ID] | seed list | seed remove ID\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
     "  hit-rule set agent:CLASS|network:CLASS open|click=human|proxy|bot|facts | hit-rule list | hit-rule remove CLASS open|click\n"
     "  automation move ID --to VERSION [--dry-run]\n"
@@ -425,6 +427,12 @@ static const struct {
     { "mailbox", "list", admin_mailbox_list, 0 },
     { "mailbox", "rotate", admin_mailbox_rotate, 1 },
     { "mailbox", "remove", admin_mailbox_remove, 1 },
+    { "model", "set", admin_model_set, 1 },
+    { "model", "list", admin_model_list, 0 },
+    { "model", "remove", admin_model_remove, 1 },
+    { "seed", "add", admin_seed_add, 3 },
+    { "seed", "list", admin_seed_list, 0 },
+    { "seed", "remove", admin_seed_remove, 1 },
     { "bounce-rule", "add", admin_bounce_rule_add, 2 },
     { "bounce-rule", "list", admin_bounce_rule_list, 0 },
     { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },

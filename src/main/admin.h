@@ -107,5 +107,18 @@ bool admin_mailbox_list(struct admin *admin, struct error *err);
 bool admin_mailbox_rotate(struct admin *admin, struct error *err);
 bool admin_mailbox_remove(struct admin *admin, struct error *err);
 
+/* Keys of the servers of models (admin_models.c). */
+bool admin_model_set(struct admin *admin, struct error *err);
+bool admin_model_list(struct admin *admin, struct error *err);
+bool admin_model_remove(struct admin *admin, struct error *err);
+
+/* Seed mailboxes of placement tests (admin_seeds.c). */
+bool admin_seed_add(struct admin *admin, struct error *err);
+bool admin_seed_list(struct admin *admin, struct error *err);
+bool admin_seed_remove(struct admin *admin, struct error *err);
+
 /* Reads the secret of --secret-file (admin_secret.c); NULL without it. Errors: INVALID_REQUEST (secret). */
 MUST_CHECK bool admin_read_secret(struct admin *admin, const char **ret_secret, struct error *err) NONNULL(1, 2, 3);
+
+/* The password of --secret-file, which must be given. Errors: INVALID_REQUEST (secret). */
+MUST_CHECK bool admin_read_password(struct admin *admin, const char **ret_password, struct error *err) NONNULL(1, 2, 3);

@@ -3,15 +3,15 @@
  * reports of other mail systems.
  */
 #include "engine/operator/operator_mailboxes.h"
-#include "inbound/imap_address.h"
 #include "main/admin.h"
+#include "net/imap_address.h"
 
 #include <stddef.h>
 
 static bool check_address(const char *text, struct error *err)
 {
     struct imap_address address;
-    bool is_read = imap_address_read(text, &address);
+    bool is_read = imap_address_read(text, &address) && address.has_folder;
     bool has_password = address.password != NULL;
     imap_address_done(&address);
     if (!is_read)
@@ -20,19 +20,11 @@ static bool check_address(const char *text, struct error *err)
                                  "The address must not contain the password; give it in the file of --secret-file.");
 }
 
-/* The password of --secret-file, which must be given. */
-static bool read_password(struct admin *admin, const char **ret_password, struct error *err)
-{
-    if (!admin_read_secret(admin, ret_password, err))
-        return false;
-    return *ret_password != NULL ||
-           fail(err, ERR_INVALID_REQUEST, "secret", "Name the file of the password with --secret-file, or - for standard input.");
-}
-
 bool admin_mailbox_add(struct admin *admin, struct error *err)
 {
     const char *password;
-    return need_argument(admin, "address", err) && check_address(admin->argument, err) && read_password(admin, &password, err) &&
+    return need_argument(admin, "address", err) && check_address(admin->argument, err) &&
+           admin_read_password(admin, &password, err) &&
            operator_add_mailbox(&admin->work, admin->argument, password, &admin->json, err);
 }
 
@@ -44,7 +36,7 @@ bool admin_mailbox_list(struct admin *admin, struct error *err)
 bool admin_mailbox_rotate(struct admin *admin, struct error *err)
 {
     const char *password;
-    return need_argument(admin, "mailbox", err) && read_password(admin, &password, err) &&
+    return need_argument(admin, "mailbox", err) && admin_read_password(admin, &password, err) &&
            operator_rotate_mailbox(&admin->work, admin->argument, password, &admin->json, err);
 }
 

@@ -39,3 +39,11 @@ bool admin_read_secret(struct admin *admin, const char **ret_secret, struct erro
     (void)fclose(file);
     return is_read;
 }
+
+bool admin_read_password(struct admin *admin, const char **ret_password, struct error *err)
+{
+    if (!admin_read_secret(admin, ret_password, err))
+        return false;
+    return *ret_password != NULL ||
+           fail(err, ERR_INVALID_REQUEST, "secret", "Name the file of the password with --secret-file, or - for standard input.");
+}

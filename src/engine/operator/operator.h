@@ -69,7 +69,8 @@ struct operator_canceled {
 
 /* Pauses a running send, which the API refuses, and cancels any send that has not ended, a running one included, or a message of an
  * automation that has not begun. A carrier that is held after a restore loses its open messages, and is released. `ret_status` is
- * the status afterwards. Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
+ * the status afterwards. Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE, INVALID_REQUEST for mail of an automation that shall pause.
+ */
 MUST_CHECK bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
     NONNULL(1, 2, 3, 4);
 MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, struct operator_canceled *ret_canceled,

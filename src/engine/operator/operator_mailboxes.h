@@ -1,7 +1,7 @@
 /*
  * Mailboxes that are polled for reports, for the operator (posthorn admin
  * mailbox). Every change commits with an audit row. Addresses are checked by the
- * caller (inbound/imap_address.h).
+ * caller (net/imap_address.h).
  */
 #pragma once
 

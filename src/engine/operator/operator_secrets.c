@@ -6,7 +6,9 @@
 #include "engine/integrations/connections.h"
 #include "engine/operator/operator_audit.h"
 #include "engine/payloads/payloads.h"
+#include "engine/placement/seeds.h"
 #include "engine/reports/mailboxes.h"
+#include "engine/secrets/model_keys.h"
 
 /* Writes only an audit row. */
 static bool write_audit(const struct work *work, const char *operation, const char *subject, struct error *err)
@@ -27,9 +29,12 @@ bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *
     int64_t integrations;
     int64_t payloads;
     int64_t mailboxes;
+    int64_t models;
+    int64_t seeds;
     if (!domain_keys_reseal(work, ret_count, err) || !integrations_reseal(work, &integrations, err) ||
-        !payloads_reseal(work, &payloads, err) || !mailboxes_reseal(work, &mailboxes, err))
+        !payloads_reseal(work, &payloads, err) || !mailboxes_reseal(work, &mailboxes, err) ||
+        !model_keys_reseal(work, &models, err) || !seeds_reseal(work, &seeds, err))
         return false;
-    *ret_count += integrations + payloads + mailboxes;
+    *ret_count += integrations + payloads + mailboxes + models + seeds;
     return write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
 }

@@ -29,17 +29,21 @@ static bool find_any_send(const struct work *work, const char *wire_id, struct w
     return true;
 }
 
-static bool find_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
+/* A campaign. The sends of automations are stopped with their automation, so they are refused. */
+static bool find_campaign(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
 {
     const char *kind;
-    return find_any_send(work, wire_id, ret_own, ret_id, &kind, err) && (text_equal(kind, "campaign") || no_send(err));
+    if (!find_any_send(work, wire_id, ret_own, ret_id, &kind, err))
+        return false;
+    return text_equal(kind, "campaign") ||
+           fail(err, ERR_INVALID_REQUEST, "send", "This send has mail of an automation. Pause or stop the automation instead.");
 }
 
 bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
 {
     struct work own;
     int64_t id;
-    if (!find_send(work, wire_id, &own, &id, err))
+    if (!find_campaign(work, wire_id, &own, &id, err))
         return false;
     struct send_find_params find = { .brand_id = own.brand_id, .id = id };
     struct send_row *send;
@@ -94,7 +98,7 @@ bool operator_decide_send(const struct work *work, const char *wire_id, bool app
     struct work own;
     int64_t id;
     DB_TX tx = { .conn = NULL };
-    return find_send(work, wire_id, &own, &id, err) && db_tx_begin(own.conn, &tx, err) &&
+    return find_campaign(work, wire_id, &own, &id, err) && db_tx_begin(own.conn, &tx, err) &&
            send_decide(&own, id, &decision, ret_send, err) &&
            operator_commit(&own, &tx, approves ? "admin.send.approve" : "admin.send.reject", wire_id, err);
 }

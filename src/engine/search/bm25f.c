@@ -1,5 +1,6 @@
 #include "engine/search/bm25f.h"
 
+#include "engine/search/sorted_rows.h"
 #include "engine/search/tokens.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 /* A token in a document; before the build has merged them, in one place of it. */
 struct posting {
-    const char *token;
+    const char *token; /* first (sorted_rows.h) */
     size_t document;
     double frequency; /* of all fields, weighted */
 };
@@ -88,16 +89,9 @@ const struct bm25f_index *bm25f_build(struct arena *arena, const struct bm25f_fi
 /* The first posting of a token; the number of postings when there is none. */
 static size_t first_posting(const struct bm25f_index *index, const char *token)
 {
-    size_t low = 0;
-    size_t high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(index->postings[middle].token, token) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < index->count && strcmp(index->postings[low].token, token) == 0 ? low : index->count;
+    const struct sorted_rows sorted = { index->postings, index->count, sizeof(*index->postings) };
+    size_t first = sorted_rows_find(sorted, token);
+    return first < index->count && strcmp(index->postings[first].token, token) == 0 ? first : index->count;
 }
 
 static size_t end_of_token(const struct bm25f_index *index, size_t first)

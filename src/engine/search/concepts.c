@@ -1,6 +1,7 @@
 #include "engine/search/concepts.h"
 
 #include "engine/search/search_data.h"
+#include "engine/search/sorted_rows.h"
 #include "engine/search/tokens.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum { PHRASE_WORDS = 5 }; /* as src/engine/search/compile.mjs allows */
 
 /* A phrase as tokens with a space between them. */
 struct phrase {
-    const char *text;
+    const char *text; /* first (sorted_rows.h) */
     const char *concept;
 };
 
@@ -85,20 +86,6 @@ const struct lexicon *lexicon_build(struct arena *arena)
     return lexicon;
 }
 
-static size_t first_phrase(const struct lexicon *lexicon, const char *text)
-{
-    size_t low = 0;
-    size_t high = lexicon->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(lexicon->phrases[middle].text, text) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 struct found_concepts {
     const char **items;
     size_t count;
@@ -108,9 +95,10 @@ struct found_concepts {
 static size_t add_longest(const struct lexicon *lexicon, struct arena *arena, const char *const *tokens, size_t count,
                           struct found_concepts *found)
 {
+    const struct sorted_rows sorted = { lexicon->phrases, lexicon->count, sizeof(*lexicon->phrases) };
     for (size_t size = count < PHRASE_WORDS ? count : (size_t)PHRASE_WORDS; size > 0; size--) {
         const char *text = join_tokens(arena, tokens, size);
-        size_t at = first_phrase(lexicon, text);
+        size_t at = sorted_rows_find(sorted, text);
         size_t first = at;
         for (; at < lexicon->count && strcmp(lexicon->phrases[at].text, text) == 0; at++)
             if (at == first || lexicon->phrases[at].concept != lexicon->phrases[at - 1].concept)

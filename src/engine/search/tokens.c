@@ -1,10 +1,10 @@
 #include "engine/search/tokens.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unicase.h>
 #include <unictype.h>
-#include <uninorm.h>
 #include <unistr.h>
 
 const double token_alike = 0.48;
@@ -171,15 +171,13 @@ static void read_tokens(struct token_reader *reader, const uint8_t *folded, size
 
 struct text_list tokens_of(struct arena *arena, const char *text, size_t max)
 {
-    size_t size = 0;
-    uint8_t *folded = text != NULL ? u8_casefold((const uint8_t *)text, strlen(text), NULL, UNINORM_NFKD, NULL, &size) : NULL;
-    if (folded == NULL) /* nothing, or not UTF-8 */
+    if (text == NULL)
         return (struct text_list){ NULL, 0 };
-    uint8_t *kept = (uint8_t *)arena_dup_bytes(arena, folded, size);
-    free(folded);
+    const char *folded = text_fold(arena, text);
+    size_t size = strlen(folded);
     struct token_reader reader = { .arena = arena, .max = most_tokens(size, max), .is_ascii = true };
     reader.items = arena_array(arena, reader.max + 1, sizeof(*reader.items));
-    read_tokens(&reader, kept, size);
+    read_tokens(&reader, (const uint8_t *)folded, size);
     return (struct text_list){ reader.items, reader.count };
 }
 

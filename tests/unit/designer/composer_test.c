@@ -167,6 +167,10 @@ static const struct expectation expectations[] = {
     { "春のセールのお知らせ。全品20%オフです。", "general", "ja", NULL, "footer", NULL },
     { "🎉🎉🎉", "general", "en", "🎉🎉🎉", "footer", NULL },
     { "   \n\n ", "general", "en", "Kaffee Nord", "footer", NULL },
+    { "Newsletter: tea, cake, music", "newsletter", "en", "Tea, cake, music", "Kaffee Nord roasts coffee in Hamburg.", NULL },
+    { "Newsletter about the tea, cake and music. Come in May.", "newsletter", "en", "Tea, cake and music", "Come in May.", NULL },
+    { "Newsletter mit drei Themen: Tee, Kuchen, Musik", "newsletter", "de", "Tee, Kuchen, Musik", "footer", NULL },
+    { "Welcome email: tea, cake, music", "welcome", "en", "Welcome to Kaffee Nord", "Tea, cake, music", NULL },
     { "Sale", "promotional", "en", "Sale", "footer", "names no offer" },
     { "Sale with 20% off until May 31. No, 30% off everything until June 2.", "promotional", "en", "Sale", "\"value\":\"20% off\"",
       "several discounts" },
@@ -258,6 +262,21 @@ static void test_briefs(void **state)
         for (unsigned char seed = 0; seed < SEEDS; seed++)
             check_expectation(&expectations[i], seed);
     assert_int_equal(failures, 0);
+}
+
+/* In a brief, several topics are the heading and the subject; no text says them again. */
+static void test_topics_are_said_once(void **state)
+{
+    (void)state;
+    struct brief brief = brief_of("Newsletter: tea, cake, music");
+    struct text_list warnings;
+    const json_t *document = composed_document(&brief, &warnings);
+    const char *blocks = json_compact(arena, json_object_get(document, "blocks"));
+    const char *first = strstr(blocks, "ea, cake");
+    assert_string_equal(json_get_text(document, "subjectLine"), "Tea, cake, music");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "ea, cake"));
+    assert_false(text_equal(json_get_text(document, "previewText"), "Tea, cake, music"));
 }
 
 /* ---- Long briefs ---- */
@@ -427,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_briefs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_topics_are_said_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_briefs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_category_has_three_layouts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_block_has_the_ground_of_its_heading, setup, teardown),
