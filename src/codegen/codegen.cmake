@@ -6,6 +6,7 @@
 #   src/engine/hits/compile.mjs schemas/hits.json        → engine/hits/hit_rules_data.h
 #   src/designer/compile.mjs  schemas/document.json      → designer/*_data.h, docs/reference/document.md
 #   src/engine/search/compile.mjs schemas/search.json     → engine/search/search_tables.h
+#   src/engine/quality/compile.mjs schemas/checks/*.json  → engine/quality/check_table.h, docs/reference/checks.md
 # Generated headers are declared as outputs: ninja then rebuilds what includes them in the same build that writes them anew.
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
@@ -14,9 +15,9 @@ target_include_directories(posthorn-catalogue PRIVATE src)
 target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
 
 file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
-set(catalogue_names error_codes insights integrations job_types jobs nodes operations policies tools texts mcp_texts)
+set(catalogue_names error_codes insights integrations job_types jobs mail_clients nodes operations policies tools texts mcp_texts)
 list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
-set(catalogue_header_names error_codes insights integrations job_types jobs nodes operations plans policies texts mcp_texts)
+set(catalogue_header_names error_codes insights integrations job_types jobs mail_clients nodes operations plans policies texts mcp_texts)
 list(TRANSFORM catalogue_header_names REPLACE "(.+)" "${generated}/catalogue/\\1.h" OUTPUT_VARIABLE catalogue_headers)
 add_custom_command(
     OUTPUT ${catalogue_sources} ${catalogue_headers}
@@ -92,8 +93,17 @@ add_custom_command(
     COMMENT "Compiling the words of searches"
     VERBATIM)
 
+file(GLOB check_files CONFIGURE_DEPENDS schemas/checks/*.json)
+add_custom_command(
+    OUTPUT ${generated}/engine/quality/check_table.h ${generated}/docs/reference/checks.md
+    COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/engine/quality/compile.mjs ${CMAKE_SOURCE_DIR}/schemas/checks ${generated}
+    DEPENDS src/engine/quality/compile.mjs ${check_files}
+    COMMENT "Compiling the table of checks"
+    VERBATIM)
+
 set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h
-    ${generated}/engine/hits/hit_rules_data.h ${generated}/engine/search/search_tables.h ${designer_headers})
+    ${generated}/engine/hits/hit_rules_data.h ${generated}/engine/search/search_tables.h
+    ${generated}/engine/quality/check_table.h ${designer_headers})
 add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed reference pages are generated from the declarations; a test compares them.

@@ -42,5 +42,7 @@ cp "$here"/peers/*.mjs "$out/peers/"
 # liquidjs is one of the packages of tests/third_party.
 export THIRD_PARTY_INSTALL=$here/../../build/third_party
 npm_tree "$here/../third_party" "$THIRD_PARTY_INSTALL"
+# html-validate is one of the packages of tests/gallery.
+npm_tree "$here/../gallery" "$here/../gallery"
 # The foreground option lets an interrupt reach node, which then ends every process it started.
 exec timeout --foreground --kill-after=30 "$time_limit" "$NODE" "$here/main.mjs" "$@"

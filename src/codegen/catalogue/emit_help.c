@@ -102,6 +102,9 @@ static const char *topic_text(const struct catalogue *all, const json_t *topic)
     if (strcmp(append, "prices") == 0) {
         return text("%s\n%s", page, price_list(all));
     }
+    if (strcmp(append, "clients") == 0) {
+        return text("%s\nClients of test_email_rendering:\n%s", page, client_list(all));
+    }
     if (strcmp(append, "nodes") == 0) {
         return text("%s%s", page, node_list(all));
     }
@@ -143,9 +146,9 @@ static void emit_texts_header(const char *folder)
 void emit_help(const struct catalogue *all, const char *folder)
 {
     emit_texts_header(folder);
-    json_t *help = keep(json_pack("{s:o, s:{s:o}, s:o, s:o, s:o}", "scopes", help_scopes(all), "credits", "operations",
-                                  help_prices(all), "rateLimits", help_rates(all), "endpoints", help_endpoints(all), "errors",
-                                  help_errors(all)));
+    json_t *help = keep(json_pack("{s:o, s:{s:o}, s:o, s:o, s:o, s:o}", "scopes", help_scopes(all), "credits", "operations",
+                                  help_prices(all), "rateLimits", help_rates(all), "endpoints", help_endpoints(all), "clients",
+                                  help_clients(all), "errors", help_errors(all)));
     struct output out;
     output_open(&out, folder, "texts.c");
     put_origin(&out, "Texts generated at build time: help, topics and the OpenAPI document.");

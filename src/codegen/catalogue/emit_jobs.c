@@ -86,6 +86,14 @@ static void put_members(struct output *out, const struct job_decl *job)
     put(out, "};\n\n");
 }
 
+static const char *pool_of(const struct job_decl *job)
+{
+    if (member_true(job->json, "quality")) {
+        return "quality";
+    }
+    return member_true(job->json, "network") ? "network" : "work";
+}
+
 static void emit_declarations(const struct catalogue *all, const char *folder)
 {
     struct output out;
@@ -100,8 +108,8 @@ static void emit_declarations(const struct catalogue *all, const char *folder)
         const struct job_decl *job = &all->jobs[i];
         put(&out, "    [JOB_%s] = { .name = \"%s\", .payload_size = sizeof(struct %s_payload), .max_bytes = %.0f,\n",
             upper_case(job->name), job->name, job->name, member_number(job->json, "maxBytes", 0));
-        put(&out, "      .members = %s, .member_count = %zu%s },\n", job->member_count > 0 ? text("%s_members", job->name) : "NULL",
-            job->member_count, member_true(job->json, "network") ? ", .uses_network = true" : "");
+        put(&out, "      .members = %s, .member_count = %zu, .pool = \"%s\" },\n",
+            job->member_count > 0 ? text("%s_members", job->name) : "NULL", job->member_count, pool_of(job));
     }
     put(&out, "};\n");
     output_close(&out);

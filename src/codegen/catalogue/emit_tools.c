@@ -93,6 +93,9 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
     put(out, "      .takes_detail = %s,\n", true_or_false(takes_detail(all, tool)));
     put_member(out, "long_member", member_text(json_object_get(tool->json, "long"), "member"));
     put_member(out, "long_uri", member_text(json_object_get(tool->json, "long"), "uri"));
+    put_member(out, "picture_member", member_text(json_object_get(tool->json, "picture"), "member"));
+    put_member(out, "picture_type", member_text(json_object_get(tool->json, "picture"), "mimeType"));
+    put_member(out, "picture_uri", member_text(json_object_get(tool->json, "picture"), "uri"));
     put_member(out, "help", tool_help(all, tool));
     put_member(out, "instead", member_text(json_object_get(tool->json, "instead"), "text"));
     put(out, "    },\n");

@@ -54,11 +54,14 @@ static void lint_member(const struct payload_decl *member)
 
 static void lint_job(const struct catalogue *all, const struct job_decl *job)
 {
-    static const char *const known[] = { "name=s", "summary=s", "maxBytes=i", "network=b", "payload=o", NULL };
+    static const char *const known[] = { "name=s", "summary=s", "maxBytes=i", "network=b", "quality=b", "payload=o", NULL };
     lint_members(job->json, known, job->where);
     lint_text(job->json, "summary", job->where);
     if (!is_job_name(job->name)) {
         problem(job->where, "name must be lower-case words joined by _");
+    }
+    if (member_true(job->json, "network") && member_true(job->json, "quality")) {
+        problem(job->where, "has the workers of network or those of quality");
     }
     if (find_job(all, job->name) != job) {
         problem(job->where, "declared twice");

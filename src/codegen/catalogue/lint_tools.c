@@ -158,6 +158,27 @@ static void lint_choice(const struct tool_decl *tool)
 }
 
 /* The long member is text that each built operation adds when include names it, or that it never has. */
+static void lint_picture(const struct catalogue *all, const struct tool_decl *tool)
+{
+    static const char *const known[] = { "member=s", "mimeType=s", "uri=s", NULL };
+    json_t *declared = json_object_get(tool->json, "picture");
+    const char *member = member_text(declared, "member");
+    if (declared == NULL) {
+        return;
+    }
+    lint_members(declared, known, tool->where);
+    if (member == NULL || member_text(declared, "mimeType") == NULL || member_text(declared, "uri") == NULL) {
+        problem(tool->where, "picture needs member, mimeType and uri");
+        return;
+    }
+    for (size_t i = 0; i < tool->op_count; i++) {
+        json_t *properties = json_object_get(result_schema(all, tool->ops[i]), "properties");
+        if (json_object_get(properties, member) == NULL) {
+            problem(tool->where, "picture names %s, which is not in the result of %s", member, tool->ops[i]->id);
+        }
+    }
+}
+
 static void lint_long_member(const struct catalogue *all, const struct tool_decl *tool)
 {
     static const char *const known[] = { "member=s", "uri=s", NULL };
@@ -244,7 +265,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
 {
     static const char *const known[] = {
         "name=s",    "title=s",   "description=s", "toolset=s", "hints=o", "run=st", "chooseBy=o",     "only=t",
-        "fixed=o",   "default=o", "describe=o",    "long=o",    "help=s",  "cost=s", "organization=b", "brief=t",
+        "fixed=o",   "default=o", "describe=o",    "long=o",    "picture=o", "help=s",  "cost=s", "organization=b", "brief=t",
         "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", "aliases=o", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
@@ -273,6 +294,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     lint_word_lists(tool);
     lint_choice(tool);
     lint_long_member(all, tool);
+    lint_picture(all, tool);
     lint_instead(all, tool);
 }
 

@@ -9,7 +9,7 @@ static const char where[] = "tools/topics.json";
 static void lint_topic(const struct catalogue *all, json_t *topic)
 {
     static const char *const known[] = { "name=s", "title=s", "text=s", "append=s", "tools=t", NULL };
-    static const char *const appendices[] = { "prices", "rates", "errors", "nodes", NULL };
+    static const char *const appendices[] = { "prices", "rates", "errors", "nodes", "clients", NULL };
     const char *name = member_text(topic, "name");
     const char *place = text("%s: %s", where, name != NULL ? name : "a topic without a name");
     lint_members(topic, known, place);

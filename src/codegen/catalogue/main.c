@@ -19,6 +19,7 @@ static void lint_declarations(void)
     lint_policies(&all);
     lint_integrations(&all);
     lint_insights(&all);
+    lint_clients(&all);
     lint_nodes(&all);
     lint_interface(&all);
     lint_resources(&all);
@@ -54,6 +55,7 @@ int main(int count, char **arguments)
     emit_policies(&all, folder);
     emit_integrations(&all, folder);
     emit_insights(&all, folder);
+    emit_clients(&all, folder);
     emit_nodes(&all, folder);
     emit_operations_header(&all, folder);
     emit_operations(&all, folder);
@@ -63,6 +65,7 @@ int main(int count, char **arguments)
     emit_help(&all, folder);
     emit_docs(&all, text("%s/docs/reference", arguments[2]));
     emit_insight_docs(&all, text("%s/docs/reference", arguments[2]));
+    emit_client_docs(&all, text("%s/docs/reference", arguments[2]));
     emit_node_docs(&all, text("%s/docs/reference", arguments[2]));
     emit_commands(&all, text("%s/docs/reference", arguments[2]));
     return problem_count() > 0 ? 1 : 0;

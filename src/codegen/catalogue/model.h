@@ -98,6 +98,7 @@ struct catalogue {
     json_t *resources; /* name → schema */
     json_t *integrations;
     json_t *insights; /* detectors of findings */
+    json_t *clients;  /* mail clients of previews */
     json_t *nodes;       /* types of nodes of automations */
     json_t *node_shapes; /* name → shape that their configs share */
     json_t *rule_file;    /* schemas/rules.json: areas, and rules in their order */
@@ -150,6 +151,7 @@ void lint_policies(const struct catalogue *all) NONNULL(1);
 void lint_operations(const struct catalogue *all) NONNULL(1);
 void lint_integrations(const struct catalogue *all) NONNULL(1);
 void lint_insights(const struct catalogue *all) NONNULL(1);
+void lint_clients(const struct catalogue *all) NONNULL(1);
 void lint_nodes(const struct catalogue *all) NONNULL(1);
 void lint_resources(const struct catalogue *all) NONNULL(1);
 void lint_jobs(const struct catalogue *all) NONNULL(1);
@@ -207,6 +209,15 @@ json_t *openapi_document(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL
 void emit_errors(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_policies(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_integrations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+
+/* ---- emit_clients.c ---- */
+
+void emit_clients(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_client_docs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+
+/* The clients as GET /v1/help and as a topic list them. */
+json_t *help_clients(const struct catalogue *all) NONNULL(1);
+const char *client_list(const struct catalogue *all) NONNULL(1);
 
 /* ---- emit_insights.c ---- */
 

@@ -306,6 +306,7 @@ void read_catalogue(struct catalogue *all, const char *root)
     all->policies = read_json(all, "schemas/policies.json", JSON_OBJECT);
     all->integrations = read_json(all, "schemas/integrations.json", JSON_ARRAY);
     all->insights = read_json(all, "schemas/insights.json", JSON_ARRAY);
+    all->clients = read_json(all, "schemas/clients.json", JSON_ARRAY);
     all->interface = read_json(all, "schemas/interface.json", JSON_OBJECT);
     read_rule_file(all);
     read_jobs(all, read_json(all, "schemas/jobs.json", JSON_ARRAY));

@@ -119,6 +119,9 @@ void put_view(struct output *out, const struct catalogue *all, const struct op_d
     put_words(out, "cut", json_object_get(view, "cut"));
     put_words(out, "kept", json_object_get(view, "kept"));
     put_groups(out, json_object_get(view, "grouped"));
+    if (member_true(view, "always")) {
+        put(out, "    .is_always_short = true,\n");
+    }
     put(out, "};\n\n");
 }
 
@@ -166,7 +169,7 @@ static void lint_groups(const struct catalogue *all, json_t *shape, const char *
 
 void lint_views(const struct catalogue *all)
 {
-    static const char *const known[] = { "technical=t", "cut=t", "kept=t", "grouped=o", NULL };
+    static const char *const known[] = { "technical=t", "cut=t", "kept=t", "grouped=o", "always=b", NULL };
     const char *name;
     json_t *shape;
     json_object_foreach (all->resources, name, shape) {

@@ -160,7 +160,7 @@ const parameters = lines(`
   POST /v1/emails/{emailId}/clone | | groupId groupName
   POST /v1/emails/import | | source
   POST /v1/emails/audit | | emailId emailVersionId sendingPurpose
-  POST /v1/emails/{emailId}/client-previews | | clients
+  POST /v1/emails/{emailId}/client-previews | | clients previewId
   GET /v1/emails/{emailId}/inbox-placement-tests | ${PAGE} |
   GET /v1/email-groups | ${PAGE} |
   POST /v1/sends | | emailId domainId audienceId to subject previewText from replyTo scheduledAt gradualSend test

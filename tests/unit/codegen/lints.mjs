@@ -49,6 +49,9 @@ function goodTree() {
         action: { label: 'Look', intent: 'look', prompt: 'Look at the things.' },
       },
     ],
+    'schemas/clients.json': [
+      { id: 'plain', label: 'Plain', category: 'other', engine: 'browser', width: 600, density: 1, scheme: 'light', inversion: 'none', default: true },
+    ],
     'schemas/nodes/shared.json': {
       span: {
         description: 'A span.', required: ['number'],
