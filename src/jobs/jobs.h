@@ -19,12 +19,14 @@
 #include "engine/core/work.h"
 
 struct dns;
+struct embeddings;
 struct model;
 struct asset_store;
 struct renderer;
 struct capture_maildir;
 struct sender;
 struct job_services;
+struct spam_filter;
 
 /* One leased job. The arena of `work` belongs to the job; `work.conn` belongs to the worker thread. */
 struct job {
@@ -39,14 +41,16 @@ struct job {
 
 /* The services of the process that jobs may use. */
 struct job_services {
-    struct renderer *renderer;      /* the renderer */
-    struct capture_maildir *outbox; /* the capture folder */
-    struct sender *sender;          /* delivers messages to relays */
-    struct asset_store *assets;     /* hosted images */
-    const char *image_program;      /* path of posthorn-image */
-    bool fetch_allow_loopback;      /* DANGEROUS, for tests */
-    struct dns *dns;                /* the resolver */
-    const struct model *model;      /* writes designs; NULL: none is named */
+    struct renderer *renderer;           /* the renderer */
+    struct capture_maildir *outbox;      /* the capture folder */
+    struct sender *sender;               /* delivers messages to relays */
+    struct asset_store *assets;          /* hosted images */
+    const char *image_program;           /* path of posthorn-image */
+    bool fetch_allow_loopback;           /* DANGEROUS, for tests */
+    struct dns *dns;                     /* the resolver */
+    const struct model *model;           /* writes designs; NULL: none is named */
+    const struct embeddings *embeddings; /* makes vectors for searches; NULL: none is named */
+    struct spam_filter *spam;            /* judges messages; NULL: none is named */
 };
 
 /* The implementation of a declared job: job_NAME in src/jobs/types. */
@@ -84,10 +88,17 @@ void job_used_model(struct job *job, const char *engine, struct opt_int tokens_i
 /* Multiplies the price of the call by the number of items; 0 charges nothing. For settle. */
 void job_charge_items(struct job *job, int64_t items) NONNULL(1);
 
+/* Begins the lease anew. A part of `execute` that may take minutes calls it first, so that only each part must end within a lease.
+ * Errors: SERVICE_UNAVAILABLE when the lease was lost; another worker has the job then. For execute. */
+MUST_CHECK bool job_renew(struct job *job, struct error *err) NONNULL(1, 2);
+
+/* Releases the idempotency key of the call: the answer is not stored, and a repeated call runs again. For settle. */
+void job_release_key(struct job *job) NONNULL(1);
+
 /* Opens a second connection, for work on another thread; the caller disconnects it. For execute. */
 MUST_CHECK bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err) NONNULL(1, 2, 3);
 
-/* Reports progress to a caller who waits. For execute; failures are ignored. */
+/* Reports progress to a caller who waits, and renews the lease. For execute; failures are ignored. */
 void job_progress(struct job *job, double progress, double total, const char *note) NONNULL(1);
 
 /* Whether its caller has cancelled. For execute. */

@@ -6,13 +6,16 @@
 #include "base/panic.h"
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
+#include "engine/emails/preview_images.h"
 #include "engine/hits/judge_hits.h"
 #include "engine/insights/insights.h"
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
+#include "sql/audits.h"
 #include "sql/imports.h"
 #include "sql/integrations.h"
 #include "sql/link_mail.h"
+#include "sql/previews.h"
 #include "sql/provider_reports.h"
 #include "sql/short_tokens.h"
 #include "sql/suppress.h"
@@ -28,14 +31,18 @@ enum {
     ERROR_JSON_MAX_BYTES = DETAILS_MAX_BYTES + 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
-    FORGET_MAX_ROWS = 10000, /* expired rows a minute */
-    CRASHES_MAX = 50,        /* at least the max_attempts of every type */
+    FORGET_MAX_ROWS = 10000,  /* expired rows a minute */
+    PREVIEWS_MAX_ROWS = 1000, /* expired previews a minute, each with up to 16 pictures */
+    CRASHES_MAX = 50,         /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
     NETWORK_THREADS = 6, /* an import of images has up to 50 MB in memory */
     NETWORK_SHARE = 3,   /* of one organization */
+    QUALITY_THREADS = 2,
+    QUALITY_SHARE = 1,
 };
 static const char pool_of_work[] = "work";
 static const char pool_of_network[] = "network";
+static const char pool_of_quality[] = "quality";
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_report_events_us = INT64_C(30) * 86400 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
@@ -45,8 +52,10 @@ struct workers {
     struct installation *installation;
     struct job_services services;
     _Atomic int64_t tidied_at_us;
-    struct worker_pool *work;    /* jobs that work here */
-    struct worker_pool *network; /* jobs that wait for other machines */
+    _Atomic int64_t pictures_at_us; /* of the business clock */
+    struct worker_pool *work;       /* jobs that work here */
+    struct worker_pool *network;    /* jobs that wait for other machines */
+    struct worker_pool *quality;    /* jobs that check and draw designs, which take seconds */
 };
 
 /* A job and the private state of its worker. */
@@ -100,6 +109,11 @@ void job_charge_items(struct job *job, int64_t items)
         entry->credit_cost *= items;
 }
 
+void job_release_key(struct job *job)
+{
+    running_of(job)->entry.releases_key = true;
+}
+
 /* The stored response and its key stay with the first job, which answers the caller; charge and audit row go on. */
 bool job_hand_on(struct job *job, struct new_job next, int64_t *ret_job_id, struct error *err)
 {
@@ -134,10 +148,26 @@ static void notify_waiting(struct job *job)
 
 void job_progress(struct job *job, double progress, double total, const char *note)
 {
-    struct job_note_progress_params params = { .id = job->id, .progress = progress, .total = total, .note = note };
+    struct job_note_progress_params params = {
+        .id = job->id,
+        .owner = running_of(job)->lease_owner,
+        .progress = progress,
+        .total = total,
+        .note = note,
+        .lease_s = JOB_LEASE_S,
+    };
     struct error ignored = { .code = ERR_NONE };
     if (sql_job_note_progress(job->work.conn, job->work.arena, &params, NULL, &ignored))
         notify_waiting(job);
+}
+
+bool job_renew(struct job *job, struct error *err)
+{
+    struct job_renew_params params = { .id = job->id, .owner = running_of(job)->lease_owner, .lease_s = JOB_LEASE_S };
+    int64_t renewed;
+    if (!sql_job_renew(job->work.conn, job->work.arena, &params, &renewed, err))
+        return false;
+    return renewed > 0 || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Another worker has taken over this job.");
 }
 
 bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err)
@@ -392,12 +422,26 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 
 /* ---- The pools ---- */
 
-/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens, suppressions
- * and link mails, imports and noted events of providers of a month ago, wakes the jobs of hits, tends the monthly partitions, and
- * enqueues the runs of insights that are due. */
+/* Once a minute, by the business clock, one of the threads enqueues the drawing of new versions of designs; not in the first
+ * minute, so that a short-lived process does not begin it. */
+static bool enqueue_pictures(struct workers *workers, struct db_conn *conn, struct error *err)
+{
+    int64_t last_us = atomic_load(&workers->pictures_at_us);
+    int64_t now_us = clock_now_us();
+    if (now_us - last_us <= tidy_every_us || !atomic_compare_exchange_strong(&workers->pictures_at_us, &last_us, now_us))
+        return true;
+    ARENA_SCOPE arena = arena_new(0);
+    return preview_images_enqueue(installation_engine(workers->installation), conn, arena, now_us, 0, err);
+}
+
+/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens, suppressions,
+ * link mails, previews and audits, imports and noted events of providers of a month ago, wakes the jobs of hits, tends the monthly
+ * partitions, and enqueues the runs of insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
+    if (!enqueue_pictures(workers, conn, err))
+        return false;
     int64_t last_us = atomic_load(&workers->tidied_at_us);
     int64_t now_us = clock_monotonic_us();
     bool due = last_us == 0 || now_us - last_us > tidy_every_us;
@@ -413,6 +457,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct integration_events_forget_params integration_events = { .before = clock_now_us() - keep_report_events_us,
                                                                    .limit = FORGET_MAX_ROWS };
     struct link_mails_forget_params link_mails = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
+    struct previews_forget_params previews = { .now = clock_now_us(), .limit = PREVIEWS_MAX_ROWS };
+    struct audits_forget_params audits = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &job_waiters_forget_statement, NULL);
@@ -424,6 +470,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &report_events_forget_statement, &reports);
     db_batch_add(batch, &integration_events_forget_statement, &integration_events);
     db_batch_add(batch, &link_mails_forget_statement, &link_mails);
+    db_batch_add(batch, &previews_forget_statement, &previews);
+    db_batch_add(batch, &audits_forget_statement, &audits);
     return db_batch_run(batch, err) && hits_tend(conn, arena, clock_now_us(), err) &&
            months_make(conn, arena, clock_now_us(), err) && months_tend(conn, arena, clock_now_us(), err) &&
            insight_runs_enqueue(conn, arena, clock_now_us(), err);
@@ -450,9 +498,11 @@ struct workers *workers_start(struct installation *installation, const struct jo
         panic(PANIC_NO_MEMORY);
     workers->installation = installation;
     workers->services = *services;
+    atomic_init(&workers->pictures_at_us, clock_now_us());
     int work_threads = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
     workers->work = pool_start(workers, pool_of_work, work_threads, work_threads - 1);
     workers->network = pool_start(workers, pool_of_network, NETWORK_THREADS, NETWORK_SHARE);
+    workers->quality = pool_start(workers, pool_of_quality, QUALITY_THREADS, QUALITY_SHARE);
     return workers;
 }
 
@@ -462,8 +512,10 @@ void workers_stop(struct workers *workers)
         return;
     worker_pool_ask_stop(workers->work);
     worker_pool_ask_stop(workers->network);
+    worker_pool_ask_stop(workers->quality);
     worker_pool_stop(workers->work);
     worker_pool_stop(workers->network);
+    worker_pool_stop(workers->quality);
     free(workers);
 }
 

@@ -83,6 +83,12 @@ update jobs set state = 'queued', lease_owner = null, turn = null
    and (lease_until < clock_timestamp()
         or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = jobs.lease_owner));
 
+-- Begins the lease of a running job anew; no row when the lease was lost.
+-- name: job_renew :exec
+-- params: id bigint, owner text, lease_s integer
+update jobs set lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+ where id = :id and lease_owner = :owner and state = 'running';
+
 -- Locks a job for the worker that settles it; no row when the lease was lost.
 -- name: job_hold :one
 -- params: id bigint, owner text
@@ -112,11 +118,13 @@ update jobs
        lease_until = null
  where id = :id and lease_owner = :owner and state = 'running';
 
--- Saves the progress of a running job.
+-- Saves the progress of a running job and renews its lease, unless the lease was lost.
 -- name: job_note_progress :exec
--- params: id bigint, progress float8, total float8, note text
-update jobs set progress = :progress, progress_total = :total, progress_note = :note
- where id = :id and state = 'running';
+-- params: id bigint, owner text, progress float8, total float8, note text, lease_s integer
+update jobs
+   set progress = :progress, progress_total = :total, progress_note = :note,
+       lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+ where id = :id and lease_owner = :owner and state = 'running';
 
 -- Whether a caller of the job has cancelled, and no other caller waits for it.
 -- name: job_cancel_asked :one

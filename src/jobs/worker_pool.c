@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 enum {
-    LEASE_S = 300,
     IDLE_WAIT_MS = 1000,
     READ_NOTICES_MS = 10 * 1000, /* a thread that waits for another reads its notifications that often */
     RECONNECT_WAIT_MS = 500,
@@ -53,11 +52,11 @@ static bool lease(struct worker *worker, struct arena *arena, const struct lease
 {
     struct worker_pool *pool = worker->pool;
     struct job_give_turns_params turns = { .now = clock_now_us() };
-    struct job_lease_params any = { .pool = pool->config.name, .lease_s = LEASE_S };
+    struct job_lease_params any = { .pool = pool->config.name, .lease_s = JOB_LEASE_S };
     struct job_lease_of_others_params others = {
         .pool = pool->config.name,
         .organization_id = full_organization(pool),
-        .lease_s = LEASE_S,
+        .lease_s = JOB_LEASE_S,
     };
     struct db_batch *batch = db_batch_new(worker->conn, arena);
     db_batch_add(batch, &job_give_turns_statement, &turns);

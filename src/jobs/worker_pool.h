@@ -15,6 +15,8 @@
 
 struct worker_pool;
 
+enum { JOB_LEASE_S = 300 }; /* renewed by job_renew and job_progress */
+
 struct worker_pool_config {
     const char *name; /* as in jobs.pool */
     int threads;      /* at least 1 */

@@ -79,16 +79,23 @@ static char *unfold(struct arena *arena, const char *value, size_t size)
     return text;
 }
 
-char *mime_header(struct arena *arena, struct bytes headers, const char *name)
+char *mime_next_header(struct arena *arena, struct bytes *headers, const char *name)
 {
-    const char *at = (const char *)headers.data;
-    const char *end = at + headers.size;
+    const char *at = (const char *)headers->data;
+    const char *end = at + headers->size;
     size_t size = strlen(name);
     struct field field;
-    while (next_field(&at, end, &field))
+    while (next_field(&at, end, &field)) {
+        *headers = (struct bytes){ (const unsigned char *)at, (size_t)(end - at) };
         if (field.name_size == size && strncasecmp(field.name, name, size) == 0)
             return unfold(arena, field.value, field.value_size);
+    }
     return NULL;
+}
+
+char *mime_header(struct arena *arena, struct bytes headers, const char *name)
+{
+    return mime_next_header(arena, &headers, name);
 }
 
 static bool is_blank_line(const char *line, const char *end)

@@ -39,6 +39,9 @@ struct bytes mime_header_block(struct bytes message, struct bytes *ret_body);
 /* The value of the first field with this name, unfolded, in valid UTF-8 without control characters. NULL when there is none. */
 char *mime_header(struct arena *arena, struct bytes headers, const char *name) NONNULL(1, 3);
 
+/* As mime_header; moves `headers` behind the field, so that the next call gives the next field. */
+char *mime_next_header(struct arena *arena, struct bytes *headers, const char *name) NONNULL(1, 2, 3);
+
 /* A parameter of a value such as `text/plain; charset=utf-8`. NULL when there is none. */
 char *mime_parameter(struct arena *arena, const char *value, const char *name) NONNULL(1, 2, 3);
 

@@ -1,63 +1,22 @@
 #include "net/fetch.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/panic.h"
-#include "net/guard_address.h"
+#include "net/fetch_hop.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum {
-    MAX_PARALLEL = 32,
-    URL_MAX_BYTES = 8192,
-    HEADERS_MAX_BYTES = 32 * 1024,
     POLL_MS = 200,
+    LEAST_MS = 10,
     ASK_STOP_EVERY_US = 500000,
-    STATUS_OK = 200,
-    CONTENT_TYPE_BYTES = 160,
-};
-
-static const char user_agent[] = "Posthorn/" POSTHORN_VERSION " (image fetcher)";
-
-/* The fetch of one address. A slot is reused for the next address. */
-struct transfer {
-    struct fetch *fetch;
-    CURL *curl;
-    size_t index;
-    CURLU *url; /* of this hop */
-    unsigned redirects;
-    int64_t until_us; /* monotonic */
-    struct buf body;
-    size_t header_bytes;
-    long status;
-    char location[URL_MAX_BYTES];
-    char content_type[CONTENT_TYPE_BYTES];
-    char *final_url; /* of libcurl; NULL: not asked for */
-    bool is_compressed;
-    bool address_refused;
-    bool address_allowed; /* a name can have addresses of both kinds */
-    bool was_stopped;     /* by a callback of this file, which set the outcome */
-    struct fetch_answer answer;
-};
-
-struct fetch {
-    const struct fetch_config *config;
-    const char *const *urls;
-    size_t count;
-    size_t next; /* address not started yet */
-    CURLM *multi;
-    struct transfer slots[MAX_PARALLEL];
-    unsigned running;
-    size_t total_bytes;
-    int64_t until_us;
-    int64_t asked_us; /* should_stop, last */
-    bool is_over;     /* the common deadline has passed, or should_stop returned true */
+    STATUS_FORBIDDEN = 403,
+    STATUS_NOT_ALLOWED = 405,
+    STATUS_NOT_IMPLEMENTED = 501,
 };
 
 struct fetch_config fetch_config_default(void)
@@ -72,223 +31,87 @@ struct fetch_config fetch_config_default(void)
     };
 }
 
-/* ---- Outcomes ---- */
+/* ---- Turns of hosts ---- */
 
-static void set_outcome(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
+static bool host_is_busy(const struct fetch *fetch, const char *host)
 {
-    transfer->answer = (struct fetch_answer){ .outcome = outcome };
-    snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "%s", reason);
-}
-
-/* Called in a callback of libcurl, whose return value 0 aborts the transfer. */
-static size_t stop_transfer(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
-{
-    set_outcome(transfer, outcome, reason);
-    transfer->was_stopped = true;
-    return 0;
-}
-
-static void set_outcome_of_code(struct transfer *transfer, CURLcode code)
-{
-    if (transfer->address_refused && !transfer->address_allowed)
-        return set_outcome(transfer, FETCH_REFUSED, "its server is not on the public internet");
-    switch ((int)code) {
-    case CURLE_OK:
-        set_outcome(transfer, FETCH_OK, "");
-        transfer->answer.bytes = (const unsigned char *)buf_text(&transfer->body); /* never NULL */
-        transfer->answer.size = transfer->body.size;
-        transfer->answer.content_type = transfer->content_type;
-        if (curl_url_get(transfer->url, CURLUPART_URL, &transfer->final_url, 0) != CURLUE_OK)
-            panic(PANIC_NO_MEMORY);
-        transfer->answer.url = transfer->final_url;
-        return;
-    case CURLE_OPERATION_TIMEDOUT:
-        return set_outcome(transfer, FETCH_TOO_SLOW, "it took too long");
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return set_outcome(transfer, FETCH_FAILED, "the name of its server cannot be resolved");
-    case CURLE_COULDNT_CONNECT:
-        return set_outcome(transfer, FETCH_FAILED, "its server cannot be reached");
-    case CURLE_PEER_FAILED_VERIFICATION:
-        return set_outcome(transfer, FETCH_FAILED, "the certificate of its server cannot be trusted");
-    case CURLE_PARTIAL_FILE:
-        return set_outcome(transfer, FETCH_FAILED, "the response was cut short");
-    case CURLE_FILESIZE_EXCEEDED:
-        return set_outcome(transfer, FETCH_TOO_LARGE, "it is too large");
-    default:
-        return set_outcome(transfer, FETCH_FAILED, "its server sent no valid response");
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
+        const struct transfer *transfer = &fetch->slots[i];
+        if (transfer->is_running && transfer->host != NULL && strcasecmp(transfer->host, host) == 0)
+            return true;
     }
+    return false;
 }
 
-/* ---- Callbacks of libcurl ---- */
-
-static curl_socket_t open_guarded_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+static char *host_of(CURLU *url)
 {
-    struct transfer *transfer = context;
-    bool allowed = guard_address_is_public(&address->addr) ||
-                   (transfer->fetch->config->allow_loopback && guard_address_is_loopback(&address->addr));
-    if (purpose != CURLSOCKTYPE_IPCXN || !allowed) {
-        transfer->address_refused = true;
-        return CURL_SOCKET_BAD;
+    char *host = NULL;
+    return curl_url_get(url, CURLUPART_HOST, &host, CURLU_PUNYCODE) == CURLUE_OK ? host : NULL;
+}
+
+static char *host_of_text(const char *text)
+{
+    CURLU *url = curl_url();
+    if (url == NULL)
+        panic(PANIC_NO_MEMORY);
+    bool is_url = strlen(text) < FETCH_URL_MAX_BYTES &&
+                  curl_url_set(url, CURLUPART_URL, text, CURLU_URLENCODE | CURLU_ALLOW_SPACE) == CURLUE_OK;
+    char *host = is_url ? host_of(url) : NULL;
+    curl_url_cleanup(url);
+    return host;
+}
+
+/* An address that is not valid has no host. It is never busy, and start_next reports it. */
+static void find_hosts(struct fetch *fetch)
+{
+    fetch->hosts = calloc(fetch->count + 1, sizeof(*fetch->hosts));
+    if (fetch->hosts == NULL)
+        panic(PANIC_NO_MEMORY);
+    for (size_t i = 0; i < fetch->count; i++)
+        fetch->hosts[i] = host_of_text(fetch->urls[i]);
+}
+
+/* The next address whose host is not busy; false: there is none. */
+static bool pick_next(struct fetch *fetch, size_t *ret_index)
+{
+    while (fetch->next < fetch->count && fetch->are_started[fetch->next])
+        fetch->next++;
+    for (size_t i = fetch->next; i < fetch->count; i++) {
+        bool is_busy = fetch->hosts != NULL && fetch->hosts[i] != NULL && host_is_busy(fetch, fetch->hosts[i]);
+        if (fetch->are_started[i] || is_busy)
+            continue;
+        fetch->are_started[i] = true;
+        *ret_index = i;
+        return true;
     }
-    transfer->address_allowed = true;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    return false;
 }
 
-static bool header_is(const char *line, size_t size, const char *name)
+/* Starts a hop, or lets it wait for the turn of its host. */
+static void request_hop(struct transfer *transfer)
 {
-    size_t name_size = strlen(name);
-    return size > name_size && strncasecmp(line, name, name_size) == 0 && line[name_size] == ':';
-}
-
-/* The value of a header line without white space around it. */
-static void copy_value(const char *line, size_t size, char *ret_value, size_t value_bytes)
-{
-    const char *colon = memchr(line, ':', size);
-    const char *start = colon != NULL ? colon + 1 : line + size;
-    const char *end = line + size;
-    while (start < end && (*start == ' ' || *start == '\t'))
-        start++;
-    while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r' || end[-1] == '\n'))
-        end--;
-    snprintf(ret_value, value_bytes, "%.*s", (int)(end - start), start);
-}
-
-/* Called for the status line, each header and the empty line after them, also for 1xx responses. */
-static size_t on_fetch_header(char *line, size_t one, size_t size, void *context)
-{
-    struct transfer *transfer = context;
-    (void)one;
-    transfer->header_bytes += size;
-    if (transfer->header_bytes > HEADERS_MAX_BYTES)
-        return stop_transfer(transfer, FETCH_FAILED, "the headers of the response are too large");
-    if (header_is(line, size, "location"))
-        copy_value(line, size, transfer->location, sizeof(transfer->location));
-    if (header_is(line, size, "content-type"))
-        copy_value(line, size, transfer->content_type, sizeof(transfer->content_type));
-    if (header_is(line, size, "content-encoding")) {
-        char coding[32];
-        copy_value(line, size, coding, sizeof(coding));
-        transfer->is_compressed = coding[0] != '\0' && strcasecmp(coding, "identity") != 0;
-    }
-    bool is_end = size <= 2 && (line[0] == '\r' || line[0] == '\n');
-    if (!is_end)
-        return size;
-    curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
-    /* The body of a redirect or an error page is not read. */
-    bool is_final = transfer->status >= STATUS_OK;
-    if (is_final && transfer->status != STATUS_OK)
-        return stop_transfer(transfer, FETCH_FAILED, "");
-    if (is_final && transfer->is_compressed)
-        return stop_transfer(transfer, FETCH_FAILED, "the response is compressed, which the request did not allow");
-    return size;
-}
-
-static size_t on_fetch_body(char *bytes, size_t one, size_t size, void *context)
-{
-    struct transfer *transfer = context;
     struct fetch *fetch = transfer->fetch;
-    (void)one;
-    if (transfer->body.size + size > fetch->config->max_bytes)
-        return stop_transfer(transfer, FETCH_TOO_LARGE, "it is too large");
-    if (fetch->total_bytes + size > fetch->config->max_total_bytes)
-        return stop_transfer(transfer, FETCH_TOO_LARGE, "all of them together are too large");
-    fetch->total_bytes += size;
-    buf_add(&transfer->body, bytes, size);
-    return size;
-}
-
-/* ---- One hop ---- */
-
-static bool url_part_is(CURLU *url, CURLUPart part, const char *wanted)
-{
-    char *text = NULL;
-    bool same = curl_url_get(url, part, &text, 0) == CURLUE_OK && strcasecmp(text, wanted) == 0;
-    curl_free(text);
-    return same;
-}
-
-static bool url_has(CURLU *url, CURLUPart part)
-{
-    char *text = NULL;
-    bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
-    curl_free(text);
-    return has;
-}
-
-static unsigned url_port(CURLU *url)
-{
-    char *text = NULL;
-    unsigned long port = 0;
-    if (curl_url_get(url, CURLUPART_PORT, &text, CURLU_DEFAULT_PORT) == CURLUE_OK)
-        port = strtoul(text, NULL, 10);
-    curl_free(text);
-    return (unsigned)port;
-}
-
-/* Sets the address of the next hop; `text` is absolute or relative to the current hop. False: the outcome is set. */
-static bool set_target(struct transfer *transfer, const char *text)
-{
-    const struct fetch_config *config = transfer->fetch->config;
-    bool too_long = strlen(text) >= URL_MAX_BYTES;
-    if (too_long || curl_url_set(transfer->url, CURLUPART_URL, text, CURLU_URLENCODE | CURLU_ALLOW_SPACE) != CURLUE_OK) {
-        set_outcome(transfer, FETCH_FAILED, "its address is not valid");
-        return false;
+    if (fetch->hosts != NULL) {
+        curl_free(transfer->host);
+        transfer->host = host_of(transfer->url);
+        if (transfer->host != NULL && host_is_busy(fetch, transfer->host)) {
+            transfer->is_waiting = true;
+            transfer->waiting_us = clock_monotonic_us();
+            return;
+        }
     }
-    if (!url_part_is(transfer->url, CURLUPART_SCHEME, "http") && !url_part_is(transfer->url, CURLUPART_SCHEME, "https")) {
-        set_outcome(transfer, FETCH_FAILED, "only http and https addresses are fetched");
-        return false;
-    }
-    if (url_has(transfer->url, CURLUPART_USER) || url_has(transfer->url, CURLUPART_PASSWORD)) {
-        set_outcome(transfer, FETCH_FAILED, "its address contains a user name or a password");
-        return false;
-    }
-    if (!config->allow_loopback && !guard_port_is_web(url_port(transfer->url))) {
-        set_outcome(transfer, FETCH_FAILED, "only the ports 80, 443, 8080 and 8443 are fetched from");
-        return false;
-    }
-    return true;
+    hop_start(transfer);
 }
 
-static void set_options(struct transfer *transfer)
+/* Its deadline does not count the time for which it waited. */
+static void end_waiting(struct transfer *transfer)
 {
-    CURL *curl = transfer->curl;
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_CURLU, transfer->url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    const char *given_agent = transfer->fetch->config->user_agent;
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, given_agent != NULL ? given_agent : user_agent);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_guarded_socket);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_fetch_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_fetch_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)transfer->fetch->config->max_bytes);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server that does not respond */
-    curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
-}
-
-static void start_hop(struct transfer *transfer)
-{
-    int64_t left_ms = (transfer->until_us - clock_monotonic_us()) / US_PER_MS;
-    transfer->header_bytes = 0;
-    transfer->status = 0;
-    transfer->location[0] = '\0';
-    transfer->content_type[0] = '\0';
-    transfer->is_compressed = false;
-    transfer->address_refused = false;
-    transfer->address_allowed = false;
-    transfer->was_stopped = false;
-    buf_clear(&transfer->body);
-    set_options(transfer);
-    curl_easy_setopt(transfer->curl, CURLOPT_TIMEOUT_MS, (long)(left_ms > 0 ? left_ms : 1));
-    curl_multi_add_handle(transfer->fetch->multi, transfer->curl);
-    transfer->fetch->running++;
+    int64_t waited_us = clock_monotonic_us() - transfer->waiting_us;
+    int64_t until_us = transfer->until_us + waited_us;
+    transfer->is_waiting = false;
+    transfer->waited_us += waited_us;
+    transfer->until_us = until_us < transfer->fetch->until_us ? until_us : transfer->fetch->until_us;
+    hop_start(transfer);
 }
 
 /* ---- One address ---- */
@@ -297,32 +120,61 @@ static void report_answer(struct transfer *transfer)
 {
     const struct fetch_config *config = transfer->fetch->config;
     transfer->answer.status = transfer->status;
+    transfer->answer.host = transfer->host;
+    transfer->answer.redirects = transfer->redirects;
+    transfer->answer.redirect_status = transfer->redirect_status;
+    transfer->answer.took_ms = (clock_monotonic_us() - transfer->started_us - transfer->waited_us) / US_PER_MS;
     config->arrived(config->context, transfer->index, &transfer->answer);
     curl_free(transfer->final_url);
     transfer->final_url = NULL;
     buf_done(&transfer->body); /* the body may have megabytes */
     curl_url_cleanup(transfer->url);
     transfer->url = NULL;
+    curl_free(transfer->host);
+    transfer->host = NULL;
+    transfer->is_waiting = false;
 }
 
 /* Starts the next address in the slot. Refused addresses before it are reported at once. */
 static void start_next(struct transfer *transfer)
 {
     struct fetch *fetch = transfer->fetch;
-    while (fetch->next < fetch->count && !fetch->is_over) {
-        int64_t until_us = clock_monotonic_us() + fetch->config->each_ms * US_PER_MS;
-        transfer->index = fetch->next++;
+    size_t index;
+    int64_t now_us = clock_monotonic_us();
+    /* A request that would end at once is not begun. */
+    fetch->is_over |= fetch->until_us - now_us < LEAST_MS * US_PER_MS;
+    while (!fetch->is_over && pick_next(fetch, &index)) {
+        int64_t until_us = now_us + fetch->config->each_ms * US_PER_MS;
+        transfer->index = index;
         transfer->redirects = 0;
+        transfer->redirect_status = 0;
+        transfer->status = 0;
+        transfer->uses_get = false;
+        transfer->started_us = now_us;
+        transfer->waited_us = 0;
         transfer->until_us = until_us < fetch->until_us ? until_us : fetch->until_us;
         transfer->url = curl_url();
         if (transfer->url == NULL)
             panic(PANIC_NO_MEMORY);
-        if (set_target(transfer, fetch->urls[transfer->index])) {
-            start_hop(transfer);
+        if (hop_set_target(transfer, fetch->urls[transfer->index])) {
+            request_hop(transfer);
             return;
         }
         report_answer(transfer);
     }
+}
+
+/* Gives their turn to the hops and addresses that wait for a host. */
+static void start_waiting(struct fetch *fetch)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots) && fetch->hosts != NULL; i++) {
+        struct transfer *transfer = &fetch->slots[i];
+        if (transfer->is_waiting && (transfer->host == NULL || !host_is_busy(fetch, transfer->host)))
+            end_waiting(transfer);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots) && fetch->hosts != NULL; i++)
+        if (fetch->slots[i].curl != NULL && fetch->slots[i].url == NULL)
+            start_next(&fetch->slots[i]);
 }
 
 static bool is_redirect(const struct transfer *transfer)
@@ -332,26 +184,74 @@ static bool is_redirect(const struct transfer *transfer)
     return transfer->was_stopped && is_redirect_status && transfer->location[0] != '\0';
 }
 
+static bool refuses_head(const struct transfer *transfer, CURLcode code)
+{
+    if (!transfer->fetch->config->asks_status || transfer->uses_get)
+        return false;
+    long status = transfer->status;
+    bool is_refused = status == STATUS_FORBIDDEN || status == STATUS_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
+    return is_refused || (!transfer->was_stopped && code == CURLE_GOT_NOTHING);
+}
+
+/* Asks the caller about the address of the next hop; for a refusal the outcome is set. */
+static bool may_follow(struct transfer *transfer)
+{
+    const struct fetch_config *config = transfer->fetch->config;
+    char *url = NULL;
+    if (config->may_follow == NULL)
+        return true;
+    if (curl_url_get(transfer->url, CURLUPART_URL, &url, 0) != CURLUE_OK)
+        panic(PANIC_NO_MEMORY);
+    bool is_allowed = config->may_follow(config->context, url);
+    curl_free(url);
+    if (!is_allowed)
+        hop_set_failure(transfer, FETCH_CAUSE_ADDRESS, "it redirects to an address that is not requested");
+    return is_allowed;
+}
+
+/* Whether the redirect leads on; else the outcome is set. */
+static bool follow_redirect(struct transfer *transfer)
+{
+    if (transfer->redirects == transfer->fetch->config->max_redirects) {
+        hop_set_failure(transfer, FETCH_CAUSE_REDIRECTS, "it redirects too often");
+        return false;
+    }
+    if (transfer->redirects++ == 0)
+        transfer->redirect_status = transfer->status;
+    transfer->uses_get = false;
+    return hop_set_target(transfer, transfer->location) && may_follow(transfer);
+}
+
+/* Whether the transfer needs another request; else its outcome is set. */
+static bool needs_request(struct transfer *transfer, CURLcode code)
+{
+    if (is_redirect(transfer))
+        return follow_redirect(transfer);
+    if (refuses_head(transfer, code))
+        return transfer->uses_get = true;
+    if (!transfer->was_stopped)
+        hop_set_outcome_of_code(transfer, code);
+    else if (transfer->answer.outcome == FETCH_OK)
+        hop_set_final_url(transfer);
+    else if (transfer->answer.reason[0] == '\0')
+        snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "its server answered %ld", transfer->status);
+    return false;
+}
+
 /* Handles the end of a hop; a redirect starts another one. */
 static void end_hop(struct transfer *transfer, CURLcode code)
 {
     struct fetch *fetch = transfer->fetch;
     curl_multi_remove_handle(fetch->multi, transfer->curl);
+    transfer->is_running = false;
     fetch->running--;
-    if (is_redirect(transfer)) {
-        if (transfer->redirects++ == fetch->config->max_redirects) {
-            set_outcome(transfer, FETCH_FAILED, "it redirects too often");
-        } else if (set_target(transfer, transfer->location)) {
-            start_hop(transfer);
-            return;
-        }
-    } else if (!transfer->was_stopped) {
-        set_outcome_of_code(transfer, code);
-    } else if (transfer->answer.reason[0] == '\0') {
-        snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "its server answered %ld", transfer->status);
+    if (needs_request(transfer, code)) {
+        request_hop(transfer);
+    } else {
+        report_answer(transfer);
+        start_next(transfer);
     }
-    report_answer(transfer);
-    start_next(transfer);
+    start_waiting(fetch);
 }
 
 /* ---- All ---- */
@@ -390,17 +290,22 @@ static void end_unfinished(struct fetch *fetch)
         if (transfer->url == NULL)
             continue;
         curl_multi_remove_handle(fetch->multi, transfer->curl);
-        set_outcome(transfer, FETCH_TOO_SLOW, "all of them together took too long");
+        hop_set_outcome(transfer, FETCH_TOO_SLOW, "all of them together took too long");
         report_answer(transfer);
     }
-    const struct fetch_answer late = { .outcome = FETCH_TOO_SLOW, .reason = "all of them together took too long" };
+    const struct fetch_answer late = {
+        .outcome = FETCH_TOO_SLOW,
+        .reason = "all of them together took too long",
+        .cause = FETCH_CAUSE_NOT_ASKED,
+    };
     for (; fetch->next < fetch->count; fetch->next++)
-        fetch->config->arrived(fetch->config->context, fetch->next, &late);
+        if (!fetch->are_started[fetch->next])
+            fetch->config->arrived(fetch->config->context, fetch->next, &late);
 }
 
 static void start_slots(struct fetch *fetch)
 {
-    unsigned parallel = fetch->config->max_parallel < MAX_PARALLEL ? fetch->config->max_parallel : MAX_PARALLEL;
+    unsigned parallel = fetch->config->max_parallel < FETCH_MAX_PARALLEL ? fetch->config->max_parallel : FETCH_MAX_PARALLEL;
     parallel = parallel < fetch->count ? parallel : (unsigned)fetch->count;
     for (unsigned i = 0; i < parallel; i++) {
         struct transfer *transfer = &fetch->slots[i];
@@ -425,8 +330,13 @@ static void fetch_free(struct fetch **ended)
         buf_done(&fetch->slots[i].body);
         curl_url_cleanup(fetch->slots[i].url);
         curl_free(fetch->slots[i].final_url);
+        curl_free(fetch->slots[i].host);
         curl_easy_cleanup(fetch->slots[i].curl);
     }
+    for (size_t i = 0; i < fetch->count && fetch->hosts != NULL; i++)
+        curl_free(fetch->hosts[i]);
+    free(fetch->hosts);
+    free(fetch->are_started);
     curl_multi_cleanup(fetch->multi);
     free(fetch);
 }
@@ -443,10 +353,13 @@ void fetch_all(const struct fetch_config *config, const char *const *urls, size_
         .urls = urls,
         .count = count,
         .multi = curl_multi_init(),
+        .are_started = calloc(count + 1, sizeof(*fetch->are_started)),
         .until_us = clock_monotonic_us() + config->all_ms * US_PER_MS,
     };
-    if (fetch->multi == NULL)
+    if (fetch->multi == NULL || fetch->are_started == NULL)
         panic(PANIC_NO_MEMORY);
+    if (config->one_per_host)
+        find_hosts(fetch);
     start_slots(fetch);
     while (fetch->running > 0 && !fetch->is_over) {
         int running;

@@ -30,6 +30,17 @@ enum fetch_outcome {
     FETCH_TOO_SLOW,
 };
 
+/* Why FETCH_FAILED or FETCH_TOO_SLOW, for callers that tell these causes apart. */
+enum fetch_cause {
+    FETCH_CAUSE_OTHER,
+    FETCH_CAUSE_ADDRESS,     /* this client fetches no such address: scheme, port, credentials, not valid */
+    FETCH_CAUSE_NAME,        /* the name of the server cannot be resolved */
+    FETCH_CAUSE_CONNECTION,  /* no connection, or a response that is not one */
+    FETCH_CAUSE_CERTIFICATE, /* no trusted TLS connection */
+    FETCH_CAUSE_REDIRECTS,   /* more than max_redirects */
+    FETCH_CAUSE_NOT_ASKED,   /* all together took too long before its turn came */
+};
+
 enum { FETCH_REASON_BYTES = 120 };
 
 struct fetch_answer {
@@ -40,6 +51,11 @@ struct fetch_answer {
     const char *url;          /* of FETCH_OK: the address after redirects; valid as long as `bytes` */
     const char *content_type; /* of FETCH_OK: "" when the response has none; valid as long as `bytes` */
     long status;              /* of the last response; 0: none */
+    enum fetch_cause cause;
+    unsigned redirects;   /* followed */
+    long redirect_status; /* of the first redirect; 0: none */
+    const char *host;     /* the last host that was asked, in A-labels; with one_per_host only, and valid as long as `bytes` */
+    int64_t took_ms;      /* without waiting for its turn */
 };
 
 struct fetch_config {
@@ -50,10 +66,14 @@ struct fetch_config {
     unsigned max_parallel;
     unsigned max_redirects;
     const char *user_agent; /* NULL: that of the fetcher of images */
+    bool asks_status;       /* only the status is wanted: HEAD, and GET where a server refuses that. Any status is FETCH_OK */
+    bool one_per_host;      /* one request to each host at a time, redirects included */
     bool allow_loopback;    /* DANGEROUS, for tests: allows 127.0.0.0/8, ::1 and any port too */
 
     /* Called once for each address, in the order of arrival; `index` is its index in `urls`. */
     void (*arrived)(void *context, size_t index, const struct fetch_answer *answer);
+    /* Called before a redirect is followed. False ends the address with FETCH_CAUSE_ADDRESS. May be NULL. */
+    bool (*may_follow)(void *context, const char *url);
     /* Called about twice a second. True ends the call; the unfinished addresses are FETCH_TOO_SLOW. May be NULL. */
     bool (*should_stop)(void *context);
     void *context;

@@ -140,7 +140,7 @@ static struct attempt *take_attempt(struct delivery_worker *worker)
 static void give_single_message(const struct single_message *message, struct smtp_message *ret_message)
 {
     ret_message->mail_from = message->mail_from;
-    ret_message->return_path = NULL;
+    ret_message->return_path = message->return_path;
     ret_message->rcpt_to = message->rcpt_to;
     ret_message->needs_smtputf8 = message->needs_smtputf8;
     ret_message->parts[0] = message->signatures;

@@ -52,13 +52,15 @@ bool sender_signs(const struct sender *sender) NONNULL(1);
 /* A message to one recipient, sent before any batch. */
 struct single_message {
     const char *mail_from;
+    const char *return_path; /* as in struct smtp_message; NULL: none */
     const char *rcpt_to;
     bool needs_smtputf8;
     struct bytes signatures; /* header fields that precede the message; may be empty */
     struct bytes message;
 };
 
-/* Sends it and waits for the final reply. Errors: SERVICE_UNAVAILABLE when no relay took it in time, or the reply never came;
- * INVALID_REQUEST (param `to`) with the relay's reply when it refused for good. */
-MUST_CHECK bool sender_deliver(struct sender *sender, const struct single_message *message, int wait_ms, struct error *err)
-    NONNULL(1, 2, 4);
+/* Sends it and waits for the final reply. `ret_is_uncertain`, if not NULL, tells whether a relay may have taken it although the
+ * call fails. Errors: SERVICE_UNAVAILABLE when no relay took it in time, or the reply never came; INVALID_REQUEST (param `to`) with
+ * the relay's reply when it refused for good. */
+MUST_CHECK bool sender_deliver(struct sender *sender, const struct single_message *message, int wait_ms, bool *ret_is_uncertain,
+                               struct error *err) NONNULL(1, 2, 5);

@@ -1,5 +1,6 @@
 /*
- * Single messages: test messages and mailed unsubscribe links, whose jobs wait.
+ * Single messages: test messages, mailed unsubscribe links and the messages of
+ * placement tests, whose jobs wait.
  * They are sent before any batch. No journal record is written for them: after a
  * crash only their jobs may send them again.
  */
@@ -21,6 +22,8 @@ static struct queued_message *copy_message(const struct single_message *given)
     queued->message = *given;
     queued->message.mail_from = arena_dup(arena, given->mail_from);
     queued->message.rcpt_to = arena_dup(arena, given->rcpt_to);
+    if (given->return_path != NULL)
+        queued->message.return_path = arena_dup(arena, given->return_path);
     for (size_t i = 0; i < ARRAY_COUNT(from); i++)
         if (from[i]->size > 0)
             to[i]->data = (const unsigned char *)arena_dup_bytes(arena, from[i]->data, from[i]->size);
@@ -48,7 +51,8 @@ static bool check_outcome(const struct smtp_outcome *outcome, struct error *err)
     return false;
 }
 
-bool sender_deliver(struct sender *sender, const struct single_message *message, int wait_ms, struct error *err)
+bool sender_deliver(struct sender *sender, const struct single_message *message, int wait_ms, bool *ret_is_uncertain,
+                    struct error *err)
 {
     struct queued_message *queued = copy_message(message);
     struct smtp_outcome outcome = { .end = SMTP_NOT_SENT, .text = "No relay could be reached in time." };
@@ -69,5 +73,7 @@ bool sender_deliver(struct sender *sender, const struct single_message *message,
     pthread_mutex_unlock(&sender->mutex);
     if (!is_left_behind)
         arena_free(queued->item.arena);
+    if (ret_is_uncertain != NULL)
+        *ret_is_uncertain = is_left_behind || outcome.end == SMTP_UNCERTAIN;
     return check_outcome(&outcome, err);
 }

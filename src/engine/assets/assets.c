@@ -1,6 +1,7 @@
 #include "engine/assets/assets.h"
 
 #include "base/text.h"
+#include "engine/assets/asset_vectors.h"
 #include "engine/assets/asset_words.h"
 #include "engine/core/page.h"
 
@@ -95,12 +96,43 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         .words = { columns.words, count },
         .now = work->now_us,
     };
-    return sql_assets_keep(work->conn, work->arena, &params, NULL, err);
+    struct asset_colours_enqueue_params without = { .brand_id = work->brand_id, .now = work->now_us };
+    return sql_assets_keep(work->conn, work->arena, &params, NULL, err) &&
+           sql_asset_colours_enqueue(work->conn, work->arena, &without, NULL, err) && asset_vectors_enqueue(work, err);
+}
+
+bool assets_without_colours(const struct work *work, int64_t limit, struct assets_without_colours_row **ret_rows, size_t *ret_count,
+                            struct error *err)
+{
+    struct assets_without_colours_params params = { .brand_id = work->brand_id, .limit = limit };
+    return sql_assets_without_colours(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+bool asset_colours_save(const struct work *work, int64_t id, const char *colours, struct error *err)
+{
+    const struct asset coloured = { .colours = colours };
+    struct asset_colours_save_params params = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .colours = colours,
+        .words = asset_words(work->arena, &coloured),
+    };
+    return sql_asset_colours_save(work->conn, work->arena, &params, NULL, err);
 }
 
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name)
 {
     return arena_printf(arena, "%s/assets/%s", public_url, name->text);
+}
+
+char *asset_public_url(const struct work *work, const char *text)
+{
+    struct asset_name name;
+    enum asset_type type;
+    const char *public_url = work->engine->public_url;
+    if (text == NULL || public_url == NULL || !asset_name_read(text, &name, &type))
+        return NULL;
+    return asset_url(work->arena, public_url, &name);
 }
 
 bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls, struct error *err)

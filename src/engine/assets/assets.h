@@ -42,8 +42,15 @@ struct asset_quota {
 MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, struct error *err) NONNULL(1, 2, 3);
 
 /* Records that the brand of the work uses these images. Recording an image again is not an error: it adds the texts of an image
- * that has had none. */
+ * that has had none. Jobs take the colours of images that come without, and make their vectors (asset_vectors.h). */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
+
+/* The oldest images whose colours were not taken yet, at most `limit`. */
+MUST_CHECK bool assets_without_colours(const struct work *work, int64_t limit, struct assets_without_colours_row **ret_rows,
+                                       size_t *ret_count, struct error *err) NONNULL(1, 3, 4, 5);
+
+/* Saves the colours of an image, as in struct asset; empty: it has none. */
+MUST_CHECK bool asset_colours_save(const struct work *work, int64_t id, const char *colours, struct error *err) NONNULL(1, 3, 4);
 
 /* The public URLs of the newest images of the brand's library that do not move and are no icons; at most `limit`. */
 MUST_CHECK bool asset_slides(const struct work *work, const char *public_url, int64_t limit, struct text_list *ret_urls,
@@ -79,3 +86,6 @@ const char *asset_aspect_ratio(struct arena *arena, int64_t width, int64_t heigh
 
 /* The public URL of an image; `public_url` has no trailing slash. */
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name) NONNULL(1, 2, 3) RETURNS_NONNULL;
+
+/* The public URL of the image with this name in the database; NULL without a name, and without a public URL of the installation. */
+char *asset_public_url(const struct work *work, const char *text) NONNULL(1);

@@ -9,9 +9,9 @@ select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :b
 -- name: assets_keep :exec
 -- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], kinds text[], alts text[], descriptions text[], headings text[], page_titles text[], page_urls text[], colours text[], words text[], now timestamptz
 insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, kind, alt, description, heading, page_title,
-                    page_url, colours, words, created_at)
+                    page_url, colours, colours_known, words, created_at)
 select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.frames, g.source_url, g.kind, g.alt, g.description,
-       g.heading, g.page_title, g.page_url, string_to_array(g.colours, ','), g.words::tsvector, :now
+       g.heading, g.page_title, g.page_url, string_to_array(g.colours, ','), g.colours <> '', g.words::tsvector, :now
   from (select distinct on (hash) *
           from unnest(:hashes::text[], :types::text[], :bytes::bigint[], :widths::bigint[], :heights::bigint[], :frames::bigint[],
                       :source_urls::text[], :kinds::text[], :alts::text[], :descriptions::text[], :headings::text[],
@@ -25,6 +25,7 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.f
        heading = coalesce(assets.heading, excluded.heading), page_title = coalesce(assets.page_title, excluded.page_title),
        page_url = coalesce(assets.page_url, excluded.page_url),
        colours = case when assets.colours = '{}' then excluded.colours else assets.colours end,
+       colours_known = assets.colours_known or excluded.colours_known,
        words = assets.words || excluded.words
  where (assets.alt is null and excluded.alt is not null) or (assets.description is null and excluded.description is not null)
     or (assets.colours = '{}' and excluded.colours <> '{}') or (assets.kind = 'generated' and excluded.kind <> 'generated');
@@ -113,6 +114,41 @@ with terms as materialized (
 select a.id, a.hash, a.type, a.kind, a.width, a.height, a.alt, a.description, a.page_url, a.colours, a.created_at
   from ranked r join assets a on a.brand_id = :brand_id and a.id = r.id
  order by r.score desc, case when :oldest_first then a.id else -a.id end;
+
+-- Enqueues the job that takes the colours of a brand's images, unless the brand has one or all colours are taken.
+-- name: asset_colours_enqueue :exec
+-- params: brand_id bigint, now timestamptz
+insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)
+select 'colour_images', 'work', b.organization_id, b.id, '{}', :now, :now
+  from brands b
+ where b.id = :brand_id and exists (select from assets a where a.brand_id = b.id and not a.colours_known)
+    on conflict (brand_id) where kind = 'colour_images' and state in ('queued', 'running') do nothing;
+
+-- Images whose colours were not taken yet, the oldest first.
+-- name: assets_without_colours :many
+-- params: brand_id bigint, limit bigint
+-- columns: id bigint, hash bytea, type text
+select id, hash, type
+  from assets
+ where brand_id = :brand_id and not colours_known
+ order by id
+ limit :limit;
+
+-- Saves the colours of an image and their names, unless it has got them meanwhile.
+-- name: asset_colours_save :exec
+-- params: brand_id bigint, id bigint, colours text, words text
+update assets
+   set colours = string_to_array(:colours, ','), colours_known = true, words = words || (:words::text)::tsvector
+ where brand_id = :brand_id and id = :id and not colours_known;
+
+-- Images by their ids, in any order.
+-- name: assets_of_ids :many
+-- params: brand_id bigint, ids bigint[]
+-- row: asset
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, alt text null, description text null, page_url text null, colours text[], created_at timestamptz
+select id, hash, type, kind, width, height, alt, description, page_url, colours, created_at
+  from assets
+ where brand_id = :brand_id and id = any(:ids::bigint[]);
 
 -- The newest images of the library that do not move, for a slideshow.
 -- name: asset_slides :many

@@ -138,7 +138,7 @@ bool composer_new(const struct work *work, const struct composer_design *design,
     composer->setting = merge_fields_setting(arena, composer->brand, work->now_us);
     if (design->message_class == MESSAGE_MARKETING)
         add_list_mail(composer, work);
-    if (design->tracking_url != NULL && design->send_id != 0)
+    if (design->tracking_url != NULL && (design->send_id != 0 || design->is_sample))
         add_tracker(composer, work, design);
     struct message_common common = {
         .from = { .name = design->sender_name, .address = design->from_address },
@@ -334,6 +334,15 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
         return false;
     *ret_message = (struct bytes){ (const unsigned char *)buf_text(composer->message), composer->message->size };
     return true;
+}
+
+struct composer_texts composer_last_texts(const struct composer *composer)
+{
+    return (struct composer_texts){
+        .subject = buf_text(composer->subject.out),
+        .html = buf_text(composer->html.out),
+        .text = buf_text(composer->text.out),
+    };
 }
 
 /* ---- Empty values ---- */

@@ -33,7 +33,8 @@ struct composer_design {
     const char *domain;      /* the sender's domain */
     const char *brand_json;  /* the object that templates read as `brand` */
     enum message_class message_class;
-    int64_t send_id;          /* 0: a test message; its links unsubscribe nobody */
+    int64_t send_id;          /* 0: a test message; its links unsubscribe nobody, and none is tracked */
+    bool is_sample;           /* it has tracked links although it belongs to no send; nobody gets it */
     const char *tracking_url; /* base URL of tracked links and of the picture that reports opens; NULL: nothing is tracked */
     bool receives_reports;    /* of other mail systems at the domain of the sender (return_path.h) */
 };
@@ -61,6 +62,14 @@ struct text_list composer_fields(const struct composer *composer) NONNULL(1);
  * Errors: INVALID_REQUEST when it cannot be composed for this recipient. */
 MUST_CHECK bool composer_write(struct composer *composer, const struct composer_recipient *recipient, const char *token,
                                int64_t date_us, struct bytes *ret_message, struct error *err) NONNULL(1, 2, 3, 5, 6);
+
+/* The texts of the last message of composer_write, before its encoding; valid until the next message or preview. */
+struct composer_texts {
+    const char *subject;
+    const char *html;
+    const char *text;
+};
+struct composer_texts composer_last_texts(const struct composer *composer) NONNULL(1);
 
 /* ---- Empty values ---- */
 

@@ -12,8 +12,9 @@
 
 struct message_origin {
     int64_t brand_id;
-    int64_t send_id; /* 0: a test message */
-    int64_t ordinal; /* ordinal of the recipient in the send; for a test message the id of its job */
+    int64_t send_id; /* 0: a test message, or one of a placement test */
+    int64_t ordinal; /* ordinal of the recipient in the send; for a test message the id of its job; for one of a placement test the
+                        negative id of its observation */
 };
 
 /* The local part of a Message-ID. */

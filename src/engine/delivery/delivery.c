@@ -93,8 +93,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
 
 /* ---- Fetching ---- */
 
-/* The public URL with click.DOMAIN in place of its host. */
-static const char *click_url(const struct work *work, const char *domain)
+const char *delivery_click_url(const struct work *work, const char *domain)
 {
     const char *url = work->engine->public_url;
     const char *slashes = url != NULL ? strstr(url, "://") : NULL;
@@ -113,7 +112,7 @@ const char *delivery_tracking_url(const struct work *work, const struct delivery
 {
     if (!delivery_can_track(work) || !send->brand_tracks)
         return NULL;
-    return send->has_click_host ? click_url(work, send->domain) : work->engine->public_url;
+    return send->has_click_host ? delivery_click_url(work, send->domain) : work->engine->public_url;
 }
 
 bool delivery_is_urgent(const struct delivery_send_row *send)

@@ -32,6 +32,9 @@ enum {
 /* Whether this installation tracks mail. Of which mail is decided by the brand. */
 bool delivery_can_track(const struct work *work) NONNULL(1);
 
+/* The public URL with click.DOMAIN in place of its host; NULL without a public URL. */
+const char *delivery_click_url(const struct work *work, const char *domain) NONNULL(1, 2);
+
 /* The base URL of the tracked links of a send; NULL: nothing is tracked. */
 const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send) NONNULL(1, 2);
 

@@ -50,7 +50,7 @@ static const struct domain_query *find_answer(const struct domain_check *check, 
     return NULL;
 }
 
-static bool is_record_found(const struct domain_record *record, struct text_list found)
+bool domain_record_is_found(const struct domain_record *record, struct text_list found)
 {
     if (record->key_kind != NULL)
         return dns_auth_has_dkim_key(found, record->key_kind, record->public_key);
@@ -102,7 +102,7 @@ static bool evaluate_answers(const struct work *work, const struct domain_check 
         if (query == NULL && record->state == DOMAIN_RECORD_USED)
             return fail_unanswered(domain, err);
         /* A record without an answer keeps its state. It does not count as found, so no key is activated by it. */
-        bool is_found = query != NULL && is_record_found(record, query->found);
+        bool is_found = query != NULL && domain_record_is_found(record, query->found);
         if (is_found || (query == NULL && record->is_published))
             published[count++] = domain_record_key(work->arena, record);
         size_t *group = record->state == DOMAIN_RECORD_USED ? used : waiting;

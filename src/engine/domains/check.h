@@ -41,6 +41,9 @@ MUST_CHECK bool domain_check_wanted(const struct work *work, int64_t domain_id, 
 MUST_CHECK bool domain_check_begin(const struct work *work, int64_t domain_id, struct domain_check *ret_check, struct error *err)
     NONNULL(1, 3, 4);
 
+/* Whether the answer of the DNS has this record, as receivers read it. */
+bool domain_record_is_found(const struct domain_record *record, struct text_list found) NONNULL(1) PURE;
+
 /* Evaluates the answers and stores the result in the open transaction. Errors: those of domain_check_wanted; SERVICE_UNAVAILABLE
  * when the DNS did not answer for every key in use. */
 MUST_CHECK bool domain_check_settle(const struct work *work, const struct domain_check *check, struct domain_row **ret_domain,

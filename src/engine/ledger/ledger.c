@@ -213,6 +213,15 @@ static void add_response(const struct work *work, const struct ledger_entry *ent
     db_batch_add(batch, &ledger_store_response_statement, &response);
 }
 
+static void add_delete_key(const struct work *work, const struct ledger_entry *entry, struct db_batch *batch)
+{
+    struct ledger_delete_key_params params = {
+        .organization_id = work->organization_id,
+        .key_hash = hash_bytes(entry->idempotency_key),
+    };
+    db_batch_add(batch, &ledger_delete_key_statement, &params);
+}
+
 bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body, struct db_tx *commit,
                    struct error *err)
 {
@@ -229,7 +238,9 @@ bool ledger_settle(const struct work *work, const struct ledger_entry *entry, in
         };
         db_batch_add(batch, &ledger_charge_statement, &charge);
     }
-    if (entry->idempotency_key != NULL && body != NULL)
+    if (entry->idempotency_key != NULL && entry->releases_key)
+        add_delete_key(work, entry, batch);
+    else if (entry->idempotency_key != NULL && body != NULL)
         add_response(work, entry, status, body, batch);
     return commit != NULL ? db_batch_run_commit(batch, commit, err) : db_batch_run(batch, err);
 }
@@ -239,13 +250,8 @@ bool ledger_release(const struct work *work, const struct ledger_entry *entry, s
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     if (entry->job_id != 0)
         add_release_hold(work, entry->job_id, batch);
-    if (entry->idempotency_key != NULL) {
-        struct ledger_delete_key_params params = {
-            .organization_id = work->organization_id,
-            .key_hash = hash_bytes(entry->idempotency_key),
-        };
-        db_batch_add(batch, &ledger_delete_key_statement, &params);
-    }
+    if (entry->idempotency_key != NULL)
+        add_delete_key(work, entry, batch);
     return db_batch_run(batch, err);
 }
 

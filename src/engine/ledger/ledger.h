@@ -23,6 +23,7 @@ struct ledger_entry {
     int64_t job_id;                       /* the job that settles the call and releases its hold; 0: none */
     int64_t credit_cost;                  /* X-Credit-Cost of the response; -1: no header */
     bool writes_audit;
+    bool releases_key; /* the response is not stored, and the key may be used for another call. Not stored with a job */
     const char *const *subjects;
     size_t subject_count;
     const char *engine; /* the model that was asked; NULL: none. Not stored with a job */
@@ -66,7 +67,7 @@ MUST_CHECK bool ledger_release_hold(const struct work *work, int64_t job_id, str
 /* ---- Settling a write ---- */
 
 /* Writes the audit row, the charge and the response in the open transaction, releases the hold of entry->job_id, and commits if
- * `commit` is not NULL, in one round trip. `body` NULL stores no response. */
+ * `commit` is not NULL, in one round trip. `body` NULL stores no response; entry->releases_key deletes the claimed key instead. */
 MUST_CHECK bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body,
                               struct db_tx *commit, struct error *err) NONNULL(1, 2, 6);
 

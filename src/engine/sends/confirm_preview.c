@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/compose/composer.h"
+#include "engine/quality/audits.h"
 #include "engine/sends/target.h"
 #include "sql/confirm.h"
 
@@ -204,6 +205,17 @@ static void warn_of_delivery(struct preview_builder *builder, const struct compo
         warn(builder, "The domain is the sandbox: messages are captured in the outbox and never leave this server.");
 }
 
+/* Open blockers of the version, or that it was never audited. */
+static bool warn_of_audit(struct preview_builder *builder, struct error *err)
+{
+    const char *sentence;
+    if (!audit_warning(builder->work, builder->asked->request->email_id, builder->asked->checked->version_id, &sentence, err))
+        return false;
+    if (sentence != NULL)
+        warn(builder, "%s", sentence);
+    return true;
+}
+
 /* ---- Preview ---- */
 
 bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
@@ -226,6 +238,8 @@ bool confirm_preview(const struct work *work, const struct confirmable *asked, c
     preview->scheduled_at_us = asked->request->scheduled_at_us;
     preview->gradual = asked->request->gradual;
     preview->first_tranche_us = preview->scheduled_at_us.set ? preview->scheduled_at_us.value : work->now_us;
+    if (!warn_of_audit(&builder, err))
+        return false;
     warn_of_missing_fields(&builder);
     warn_of_recipient_count(&builder);
     warn_of_list(&builder);

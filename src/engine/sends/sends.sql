@@ -62,6 +62,20 @@ select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose
  order by d.id
  limit 1;
 
+-- The verified domains of a brand from which mail leaves the machine; :limit of them.
+-- name: send_domains_ready :many
+-- row: send_domain
+-- params: brand_id bigint, limit bigint
+-- columns: id bigint, brand_id bigint, name text, is_sandbox boolean, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null, has_relay boolean
+select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name),
+       d.default_from_email, d.default_reply_to,
+       exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
+  from domains d
+  join brands b on b.id = d.brand_id
+ where d.brand_id = :brand_id and d.deleted_at is null and d.kind <> 'sandbox' and d.status = 'verified'
+ order by d.id
+ limit :limit;
+
 -- An earlier campaign with the same design and target that was neither canceled nor failed.
 -- name: send_same_target :one
 -- params: brand_id bigint, email_id bigint, target_hash bytea

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "catalogue/plans.h"
 #include "engine/compose/composer.h"
-#include "engine/compose/message_id.h"
 #include "engine/payloads/payloads.h"
 #include "engine/sends/send_request.h"
 #include "mail/address.h"
@@ -166,19 +165,28 @@ static bool load_recipient(const struct work *work, const struct test_send_paylo
     return true;
 }
 
-bool send_test_compose(const struct work *work, const struct test_send_payload *test, int64_t job_id, struct bytes *ret_message,
-                       struct empty_values *ret_empty, struct error *err)
+bool send_single_compose(const struct work *work, const struct test_send_payload *test, const struct message_origin *origin,
+                         bool receives_reports, struct bytes *ret_message, struct empty_values *ret_empty, struct error *err)
 {
     struct composer_design design;
     struct composer *composer;
     struct composer_recipient recipient;
-    if (!load_design(work, test, &design, err) || !composer_new(work, &design, &composer, err) ||
-        !load_recipient(work, test, composer, &recipient, err))
+    if (!load_design(work, test, &design, err))
         return false;
-    composer_empty_values(composer, &recipient, ret_empty);
-    const struct message_origin origin = { .brand_id = work->brand_id, .ordinal = job_id };
-    const char *token = message_id_token(work->engine, work->arena, &origin);
+    design.receives_reports = receives_reports;
+    if (!composer_new(work, &design, &composer, err) || !load_recipient(work, test, composer, &recipient, err))
+        return false;
+    if (ret_empty != NULL)
+        composer_empty_values(composer, &recipient, ret_empty);
+    const char *token = message_id_token(work->engine, work->arena, origin);
     return composer_write(composer, &recipient, token, work->now_us, ret_message, err);
+}
+
+bool send_test_compose(const struct work *work, const struct test_send_payload *test, int64_t job_id, struct bytes *ret_message,
+                       struct empty_values *ret_empty, struct error *err)
+{
+    const struct message_origin origin = { .brand_id = work->brand_id, .ordinal = job_id };
+    return send_single_compose(work, test, &origin, false, ret_message, ret_empty, err);
 }
 
 /* ---- The result ---- */

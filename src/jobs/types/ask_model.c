@@ -16,7 +16,8 @@ static bool try_splices(void *context, const json_t *operations, struct error *e
     struct arena *arena = trial->job->work.arena;
     const json_t *prepared;
     struct email_content content;
-    return renderer_splice(trial->job->services->renderer, arena, trial->html, json_compact(arena, operations), &prepared, err) &&
+    return job_renew(trial->job, err) &&
+           renderer_splice(trial->job->services->renderer, arena, trial->html, json_compact(arena, operations), &prepared, err) &&
            email_prepare(arena, prepared, &content, err);
 }
 
@@ -42,7 +43,7 @@ bool ask_model_for_edit(struct job *job, const struct email_edit_source *source,
             return false;
     }
     ret_asked->made_by = model_engine(model);
-    if (!model_write_operations(arena, model, &edit, &written, &ret_asked->usage, err))
+    if (!job_renew(job, err) || !model_write_operations(arena, model, &edit, &written, &ret_asked->usage, err))
         return false;
     ret_asked->operations = written.operations;
     ret_asked->warnings = written.warnings;

@@ -295,7 +295,8 @@ static bool rewrite(struct asset_import *work, const json_t *prepared, struct im
         return true;
     imported_assets->addresses = addresses;
     const json_t *answer;
-    if (!renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"),
+    if (!job_renew(work->job, err) ||
+        !renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"),
                                  json_compact(work->arena, addresses), &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");

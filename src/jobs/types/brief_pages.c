@@ -88,7 +88,7 @@ bool read_brief_pages(struct job *job, struct text_list urls, const struct brief
         reading.pages[i].url = urls.items[i];
     fetch_pages(&reading);
     for (size_t i = 0; i < urls.count; i++)
-        if (reading.pages[i].problem == NULL && !read_page(&reading, i, err))
+        if (reading.pages[i].problem == NULL && (!job_renew(job, err) || !read_page(&reading, i, err)))
             return false;
     *ret_pages = reading.pages;
     return true;

@@ -66,19 +66,26 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
-static bool read_file(struct taking *taking, const struct asset_file *file, struct error *err)
+static bool read_file(struct arena *arena, const struct asset_file *file, struct bytes *ret_bytes, struct error *err)
 {
     CLEANUP(close_fd) int fd = file->fd;
     size_t size = (size_t)file->bytes;
-    unsigned char *bytes = arena_alloc(taking->job->work.arena, size);
+    unsigned char *bytes = arena_alloc(arena, size);
     for (size_t at = 0; at < size;) {
         ssize_t count = read(fd, bytes + at, size - at);
         if (count <= 0 && errno != EINTR)
             return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The image store is not available now. Try again later.");
         at += count > 0 ? (size_t)count : 0;
     }
-    taking->bytes = (struct bytes){ bytes, size };
+    *ret_bytes = (struct bytes){ bytes, size };
     return true;
+}
+
+bool content_image_read(struct arena *arena, struct asset_store *store, const struct asset_name *name, struct bytes *ret_bytes,
+                        bool *ret_found, struct error *err)
+{
+    struct asset_file file;
+    return asset_open(store, name, &file, ret_found, err) && (!*ret_found || read_file(arena, &file, ret_bytes, err));
 }
 
 /* The name of an image that this installation hosts. */
@@ -90,15 +97,18 @@ static bool own_name(const char *public_url, const char *url, struct asset_name 
            asset_name_read(url + size + strlen(assets_folder), ret_name, &type);
 }
 
+bool content_image_is_own(const char *public_url, const char *url)
+{
+    struct asset_name ignored;
+    return own_name(public_url, url, &ignored);
+}
+
 static bool read_own(struct taking *taking, const struct asset_name *name, struct error *err)
 {
-    struct asset_file file;
     bool found;
-    if (!asset_open(taking->job->services->assets, name, &file, &found, err))
-        return false;
-    if (!found)
-        return fail(err, ERR_INVALID_REQUEST, taking->param, "This server does not have this image any more.");
-    return read_file(taking, &file, err);
+    struct job *job = taking->job;
+    return content_image_read(job->work.arena, job->services->assets, name, &taking->bytes, &found, err) &&
+           (found || fail(err, ERR_INVALID_REQUEST, taking->param, "This server does not have this image any more."));
 }
 
 bool content_image_take(struct job *job, const char *public_url, const char *url, const char *param, struct image_checker *checker,

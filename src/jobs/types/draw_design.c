@@ -36,7 +36,8 @@ bool draw_design(struct job *job, const struct email_edit_source *source, const 
     struct arena *arena = job->work.arena;
     const json_t *prepared;
     *ret_drawn = (struct drawn_design){ .document = document };
-    if (renderer_draw_document(job->services->renderer, arena, json_compact(arena, document), look_of(arena, source, document),
+    if (job_renew(job, err) &&
+        renderer_draw_document(job->services->renderer, arena, json_compact(arena, document), look_of(arena, source, document),
                                brand_of(arena, source), &prepared, err) &&
         email_prepare(arena, prepared, &ret_drawn->content, err) && host_pictures(job, prepared, public_url, ret_drawn, err)) {
         ret_drawn->content.images = ret_drawn->images.report;

@@ -93,7 +93,7 @@ static bool edit_html(struct job *job, const struct email_edit_source *source, s
     const json_t *named;
     const json_t *prepared;
     const char *edits = json_compact(arena, edited->operations);
-    if (!find_edited(job, source, edited->operations, &named, err) ||
+    if (!job_renew(job, err) || !find_edited(job, source, edited->operations, &named, err) || !job_renew(job, err) ||
         !renderer_splice(job->services->renderer, arena, source->html, edits, &prepared, err) ||
         !email_prepare(arena, prepared, &edited->drawn.content, err) || !check_kept(job, source, edited, named, err))
         return false;

@@ -38,7 +38,7 @@ static bool read_reference(struct job *job, struct brief *brief, struct error *e
     }
     brief->reference = source.document;
     return source.document != NULL ||
-           renderer_outline(job->services->renderer, job->work.arena, source.html, &brief->reference, err);
+           (job_renew(job, err) && renderer_outline(job->services->renderer, job->work.arena, source.html, &brief->reference, err));
 }
 
 static bool read_brief(struct job *job, struct brief *ret_brief, struct error *err)

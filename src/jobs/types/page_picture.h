@@ -11,6 +11,13 @@
 #include "jobs/jobs.h"
 #include "render/picture.h"
 
+#include <jansson.h>
+
+/* Takes the checked picture from the reply of renderer_draw_page. Errors: SERVICE_UNAVAILABLE (the checker), INVALID_REQUEST (html:
+ * the picture is too large). */
+MUST_CHECK bool page_picture_take(struct job *job, struct image_checker *checker, const json_t *drawn, struct picture *ret_picture,
+                                  struct error *err) NONNULL(1, 2, 3, 4, 5);
+
 struct page_picture {
     struct picture picture;
     struct text_list notes;

@@ -25,14 +25,18 @@ static bool sign(struct job *job, const struct relayed_message *message, struct 
     return true;
 }
 
-bool relay_message(struct job *job, const struct relayed_message *message, struct error *err)
+bool relay_message(struct job *job, const struct relayed_message *message, bool *ret_is_uncertain, struct error *err)
 {
     struct single_message single = {
         .mail_from = message->from_address,
+        .return_path = message->return_path,
         .rcpt_to = message->to,
         .needs_smtputf8 = !text_is_ascii(message->to) || !text_is_ascii(message->from_address) ||
                           (message->reply_to != NULL && !text_is_ascii(message->reply_to)),
         .message = message->message,
     };
-    return sign(job, message, &single.signatures, err) && sender_deliver(job->services->sender, &single, RELAY_WAIT_MS, err);
+    if (ret_is_uncertain != NULL)
+        *ret_is_uncertain = false;
+    return sign(job, message, &single.signatures, err) &&
+           sender_deliver(job->services->sender, &single, RELAY_WAIT_MS, ret_is_uncertain, err);
 }

@@ -31,7 +31,7 @@ static bool execute(struct job *job, struct error *err)
         .reply_to = mail.form.reply_to,
         .message = mail.message,
     };
-    return relay_message(job, &relayed, err);
+    return relay_message(job, &relayed, NULL, err);
 }
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)

@@ -30,7 +30,7 @@ static bool relay(struct job *job, const struct test_send_payload *test, struct 
         .reply_to = test->reply_to,
         .message = message,
     };
-    return relay_message(job, &relayed, err);
+    return relay_message(job, &relayed, NULL, err);
 }
 
 static bool execute(struct job *job, struct error *err)

@@ -9,6 +9,8 @@ static bool write_by_model(struct job *job, const struct brief *brief, struct wr
     struct model_design design = { .document = NULL };
     struct model_usage usage = { .requests = 0 };
     *ret_written = (struct written_document){ .made_by = model_engine(model) };
+    if (!job_renew(job, err))
+        return false;
     bool is_written = model_write_document(job->work.arena, model, brief, &ret_written->block_serial, &design, &usage, err);
     ret_written->document = design.document;
     ret_written->warnings = design.warnings;

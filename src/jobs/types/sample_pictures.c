@@ -1,0 +1,53 @@
+#include "jobs/types/sample_pictures.h"
+
+#include "base/text.h"
+#include "render/renderer.h"
+
+#include <jansson.h>
+#include <string.h>
+
+enum {
+    IMAGES_MAX = 100,
+    FILES_MAX_BYTES = 5 * 1000 * 1000,
+    OTHER_MEMBERS_BYTES = 64 * 1024, /* of the request that has the files and the HTML */
+};
+
+/* What a request has left beside the HTML, whose escapes may double it. */
+static size_t room_for_files(const char *html)
+{
+    size_t used = 2 * strlen(html) + OTHER_MEMBERS_BYTES;
+    size_t left = used < RENDERER_MAX_REQUEST_BYTES ? RENDERER_MAX_REQUEST_BYTES - used : 0;
+    return left < FILES_MAX_BYTES ? left : FILES_MAX_BYTES;
+}
+
+static struct text_list urls_of(struct arena *arena, const json_t *listed)
+{
+    const json_t *array = json_object_get(listed, "urls");
+    size_t size = json_array_size(array);
+    size_t count = size < IMAGES_MAX ? size : IMAGES_MAX;
+    const char **urls = arena_array(arena, count + 1, sizeof(*urls));
+    for (size_t i = 0; i < count; i++)
+        urls[i] = json_string_value(json_array_get(array, i));
+    return (struct text_list){ urls, count };
+}
+
+bool sample_pictures_collect(struct job *job, struct image_checker *checker, const struct sample_mail *mail, int64_t width,
+                             struct page_files *ret_files, struct error *err)
+{
+    static const char *const unreadable[] = { "The images of this mail cannot be listed." };
+    const json_t *listed;
+    if (!renderer_list_images(job->services->renderer, job->work.arena, mail->html, &listed, err)) {
+        if (err->code == ERR_SERVICE_UNAVAILABLE)
+            return false;
+        error_clear(err);
+        *ret_files = (struct page_files){ .json = "{}", .facts = "{}", .notes = { unreadable, ARRAY_COUNT(unreadable) } };
+        return true;
+    }
+    const struct page_files_request request = {
+        .urls = urls_of(job->work.arena, listed),
+        .public_url = job->work.engine->public_url,
+        .width = width,
+        .max_bytes = room_for_files(mail->html),
+    };
+    return page_files_collect(job, checker, &request, ret_files, err);
+}
