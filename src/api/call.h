@@ -192,8 +192,9 @@ void api_stop(struct api *api, struct call *call) NONNULL(1, 2);
 /* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
 
-/* Candidates of a sealed download link. The only argument is `token`; no credential is needed. */
+/* Candidates of a sealed download link, and of the picture of a preview. The only argument is `token`; no credential is needed. */
 extern const struct operation *const api_signed_download[];
+extern const struct operation *const api_signed_preview[];
 
 /* Candidates of the unsubscribe link of a message: reading its state, and unsubscribing. The only argument is `token`. */
 extern const struct operation *const api_subscription[];

@@ -153,12 +153,16 @@ struct single_write {
  * the state for the next steps in the arena of the work. It also names the row
  * that the write locks, so that two batches lock rows in the same order. `ask`
  * adds the statements of several writes in one brand, of different rows, in the
- * order of their lock keys. `reply` writes the answer of one write from their
- * results. `ask` and `reply` may run again in another batch.
+ * order of their lock keys. `finish`, which may be NULL, sends statements for all
+ * of them that depend on these results. `reply` writes the answer of one write
+ * from the results. All but `check` may run again in another batch.
+ *
+ * A write that `check` gives no lock key (NULL) gets a transaction of its own.
  */
 struct op_single_write {
     bool (*check)(struct op_context *ctx, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
     void (*ask)(const struct single_write *writes, size_t count, struct db_batch *batch);
+    bool (*finish)(const struct single_write *writes, size_t count, const struct db_batch *batch, struct error *err);
     bool (*reply)(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
 };
 
@@ -177,6 +181,7 @@ struct result_view {
     const char *const *cut;            /* lists at the top level that obey a tool's limit; NULL-terminated */
     const char *const *kept;           /* members at the top level that are shown also when empty; NULL-terminated */
     const struct result_group *groups; /* ended by a row without member */
+    bool is_always_short;              /* also through a tool without the argument detail */
 };
 
 struct operation {
@@ -266,6 +271,9 @@ struct tool {
     bool takes_detail;                /* its results are short unless detail is full */
     const char *long_member;          /* a text of the result that include adds, and that is read in windows; NULL: none */
     const char *long_uri;             /* the resource of that text; placeholder {argument}: the argument's value */
+    const char *picture_member;       /* a picture of the result in base64, which is shown and not in the text; NULL: none */
+    const char *picture_type;         /* its media type */
+    const char *picture_uri;          /* the resource of the whole picture, as long_uri */
     const char *help;                 /* focused help, Markdown */
     const char *instead;              /* what to do in place of a tool that is not listed, a sentence that names tools; or NULL */
 };

@@ -84,6 +84,7 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
             .import_root = keep_option(posthorn, 3, options->import_root),
             .public_url = keep_option(posthorn, 4, options->public_url),
             .design_engine = keep_engine(posthorn, 5),
+            .has_embeddings = getenv("POSTHORN_EMBEDDINGS") != NULL, /* as the runner reads it */
         },
         .job_deadline_ms = options->job_wait_ms,
     };

@@ -175,6 +175,17 @@ char *text_lower_unicode(struct arena *arena, const char *text)
     return kept;
 }
 
+char *text_fold(struct arena *arena, const char *text)
+{
+    size_t size = 0;
+    uint8_t *folded = u8_casefold((const uint8_t *)text, strlen(text), NULL, UNINORM_NFKD, NULL, &size);
+    if (folded == NULL) /* not UTF-8 */
+        return text_lower(arena, text);
+    char *kept = arena_dup_bytes(arena, folded, size);
+    free(folded);
+    return kept;
+}
+
 char *text_trim(struct arena *arena, const char *text)
 {
     static const char spaces[] = " \t\r\n\f\v";

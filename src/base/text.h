@@ -37,6 +37,10 @@ bool text_is_ascii(const char *text) NONNULL(1) PURE;
 /* Changes every letter of UTF-8 text, and normalises it to NFC, so that composed and decomposed spellings are equal. */
 char *text_lower_unicode(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 
+/* The text without differences of case (Unicode, full case folding), in NFKD, so that accents are code points of their own.
+ * Malformed bytes become U+FFFD. */
+char *text_fold(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
+
 /* A copy without leading and trailing ASCII white space. */
 char *text_trim(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 

@@ -72,6 +72,8 @@ static const struct option table[] = {
       "only tools that change nothing" },
     { "--response-budget", "POSTHORN_RESPONSE_BUDGET", OPTION_NUMBER, offsetof(struct options, response_budget_chars), SERVERS,
       "CHARS", "largest tool result in characters (default: 40000)" },
+    { "--picture-budget", "POSTHORN_PICTURE_BUDGET", OPTION_NUMBER, offsetof(struct options, picture_budget_chars), SERVERS,
+      "CHARS", "largest picture in a tool result, in characters of base64 (default: 40000)" },
     { "--confirm-above", "POSTHORN_CONFIRM_ABOVE", OPTION_NUMBER_OR_OFF, offsetof(struct options, confirm_above), SERVERS, "N",
       "sends of assistants to more recipients need a confirmation; off: never (default: 1)" },
     { "--allowed-host", "POSTHORN_ALLOWED_HOST", OPTION_TEXT, offsetof(struct options, allowed_hosts), COMMAND_SERVE, "NAMES",
@@ -128,6 +130,18 @@ static const struct option table[] = {
       JOBS | COMMAND_MCP | CALLS, "FILE", "file with the key of the model's API" },
     { "--model-key", "POSTHORN_MODEL_KEY", OPTION_SECRET, offsetof(struct options, model_key), JOBS | COMMAND_MCP | CALLS, "KEY",
       "the key itself; the variable and --model-key-file keep it out of the arguments" },
+    { "--embeddings", "POSTHORN_EMBEDDINGS", OPTION_TEXT, offsetof(struct options, embeddings), JOBS | COMMAND_MCP | CALLS,
+      "PROVIDER",
+      "an embedding model of yours finds images by meaning: openai, or the base address of a server with /embeddings "
+      "(default: none; searches are by words)" },
+    { "--embeddings-model", "POSTHORN_EMBEDDINGS_MODEL", OPTION_TEXT, offsetof(struct options, embeddings_model),
+      JOBS | COMMAND_MCP | CALLS, "NAME", "the provider's name of the embedding model" },
+    { "--embeddings-key-file", "POSTHORN_EMBEDDINGS_KEY_FILE", OPTION_TEXT, offsetof(struct options, embeddings_key_file),
+      JOBS | COMMAND_MCP | CALLS, "FILE", "file with the key of the embedding model's API" },
+    { "--embeddings-key", "POSTHORN_EMBEDDINGS_KEY", OPTION_SECRET, offsetof(struct options, embeddings_key),
+      JOBS | COMMAND_MCP | CALLS, "KEY", "the key itself; the variable and --embeddings-key-file keep it out of the arguments" },
+    { "--spam", "POSTHORN_SPAM", OPTION_TEXT, offsetof(struct options, spam), JOBS | COMMAND_MCP | CALLS, "FILTER",
+      "spam filter of yours that audits ask: spamd:HOST:PORT (SpamAssassin) or rspamd:http://HOST:PORT (default: none)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
       JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "FILE",
       "master key that seals secrets (default: master.key in the data folder)" },
@@ -170,7 +184,8 @@ static const struct option table[] = {
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
     { "--secret-file", NULL, OPTION_TEXT, offsetof(struct options, secret_file), COMMAND_ADMIN, "FILE",
-      "file with the signing secret of an integration or the password of a mailbox, - for standard input (default: the secret "
+      "file with the signing secret of an integration or the password of a mailbox or seed mailbox, - for standard input (default: "
+      "the secret "
       "of an integration is made and printed)" },
     { "--tables", NULL, OPTION_TEXT, offsetof(struct options, tables), COMMAND_ADMIN, "NAMES",
       "tables of a new integration of the provider database, comma-separated" },

@@ -37,6 +37,7 @@ struct options {
     const char *tools;
     bool read_only;
     int64_t response_budget_chars;
+    int64_t picture_budget_chars;
     const char *allowed_hosts;
     const char *allowed_origins;
     const char *trusted_proxies;
@@ -63,11 +64,16 @@ struct options {
     const char *helo_name;
     const char *dkim;
     const char *tracking; /* on or off; NULL: on */
-    const char *model; /* anthropic, openai or compatible; NULL: none */
+    const char *model;    /* anthropic, openai or compatible; NULL: none */
     const char *model_url;
     const char *model_name;
     const char *model_key;
     const char *model_key_file;
+    const char *embeddings; /* openai or an address; NULL: none */
+    const char *embeddings_model;
+    const char *embeddings_key;
+    const char *embeddings_key_file;
+    const char *spam; /* spam filter; NULL: none */
     const char *key_file;
     const char *scopes;
     const char *name;

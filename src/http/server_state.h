@@ -57,7 +57,7 @@ extern const struct http_endpoint mcp_endpoint;         /* /mcp */
 extern const struct http_endpoint document_endpoint;    /* /openapi.json */
 extern const struct http_endpoint error_page_endpoint;  /* /docs/errors */
 extern const struct http_endpoint asset_endpoint;       /* /assets/… */
-extern const struct http_endpoint download_endpoint;    /* /downloads/… */
+extern const struct http_endpoint download_endpoint;    /* /downloads/…, /previews/… */
 extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
 extern const struct http_endpoint tracking_endpoint;    /* /c/… and /o/… */
 extern const struct http_endpoint reports_endpoint;     /* /reports/… */

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 
 #include "api/limits/limit_redis.h"
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
@@ -13,6 +14,7 @@
 #include "render/image.h"
 #include "render/renderer.h"
 #include "render/vips.h"
+#include "spam/spam.h"
 #include "sql/delivery.h"
 #include "sql/doctor.h"
 
@@ -170,6 +172,31 @@ static void write_images(struct json_writer *json, const struct process *process
     json_object_end(json);
 }
 
+/* Without a spam filter, audits leave its checks out. */
+static void write_spam_filter(struct json_writer *json, const struct process *process, const struct options *options, bool *all_ok)
+{
+    struct spam_patience patience = { .until_us = clock_monotonic_us() + SPAM_PING_MS * US_PER_MS };
+    struct spam_filter *filter = NULL;
+    const char *version = NULL;
+    struct error err = { .code = ERR_NONE };
+    bool answers = spam_filter_new(options->spam, &filter, &err);
+    bool is_named = filter != NULL;
+    if (is_named)
+        answers = spam_ping(filter, process->arena, patience, &version, &err);
+    *all_ok = *all_ok && answers;
+
+    json_key(json, "spamFilter");
+    json_object_begin(json);
+    json_member_text(json, "kind", is_named ? spam_filter_name(filter) : "none");
+    json_member_bool(json, "ok", answers);
+    json_member_text_if(json, "address", is_named ? spam_filter_address(filter) : NULL);
+    json_member_text_if(json, "version", version);
+    if (!answers)
+        json_member_text(json, "problem", err.message);
+    json_object_end(json);
+    spam_filter_free(filter);
+}
+
 static int64_t count_files(const char *path)
 {
     DIR *folder = opendir(path);
@@ -207,6 +234,7 @@ int command_doctor(const struct process *process, const struct options *options)
     write_limit_store(&json, options, servers, &all_ok);
     write_renderer(&json, process, options, &all_ok);
     write_images(&json, process, options, &all_ok);
+    write_spam_filter(&json, process, options, &all_ok);
     write_outbox(&json, process, options);
     json_member_bool(&json, "ok", all_ok);
     json_object_end(&json);

@@ -10,10 +10,12 @@
 #include "mail/capture_maildir.h"
 #include "main/model_options.h"
 #include "main/program_files.h"
+#include "models/embeddings.h"
 #include "models/models.h"
 #include "net/dns.h"
 #include "render/renderer.h"
 #include "sender/sender.h"
+#include "spam/spam.h"
 #include "stepper/stepper.h"
 
 #include <stdio.h>
@@ -34,8 +36,10 @@ struct job_runner {
     struct capture_maildir *outbox;
     struct dns *dns;
     struct asset_store *assets;
-    struct smtp_relays *relays; /* NULL: none */
-    struct model *model;        /* NULL: none */
+    struct smtp_relays *relays;    /* NULL: none */
+    struct model *model;           /* NULL: none */
+    struct embeddings *embeddings; /* NULL: none */
+    struct spam_filter *spam;      /* NULL: none */
     struct sender *sender;
     struct stepper *stepper;
     char *image_program;
@@ -141,8 +145,9 @@ bool job_runner_start(struct installation *installation, const struct options *o
         panic(PANIC_NO_MEMORY);
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
     if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
-        !dns_new(options->dns_servers, &jobs->dns, err) || !model_of_options(options, &jobs->model, err) ||
-        !start_sender(jobs, installation, options, err)) {
+        !dns_new(options->dns_servers, &jobs->dns, err) || !model_of_options(installation, options, &jobs->model, err) ||
+        !embeddings_of_options(installation, options, &jobs->embeddings, err) ||
+        !spam_filter_new(options->spam, &jobs->spam, err) || !start_sender(jobs, installation, options, err)) {
         job_runner_stop(jobs);
         return false;
     }
@@ -152,6 +157,8 @@ bool job_runner_start(struct installation *installation, const struct options *o
         .sender = jobs->sender,
         .dns = jobs->dns,
         .model = jobs->model,
+        .embeddings = jobs->embeddings,
+        .spam = jobs->spam,
         .assets = jobs->assets,
         .image_program = jobs->image_program,
         .fetch_allow_loopback = options->fetch_allow_loopback,
@@ -177,6 +184,8 @@ void job_runner_stop(struct job_runner *jobs)
         capture_maildir_close(jobs->outbox);
     dns_free(jobs->dns);
     model_free(jobs->model);
+    embeddings_free(jobs->embeddings);
+    spam_filter_free(jobs->spam);
     asset_store_free(jobs->assets);
     free(jobs->image_program);
     free(jobs);

@@ -39,7 +39,7 @@ static const struct command commands[] = {
       true },
     { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", 1, true },
     { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|session|domain create|list|… [options]",
-      "manage the installation", 4, true },
+      "manage the installation", 5, true },
     { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID]|MESSAGE_ID [options]",
       "explain the decisions about mail to one address, or about one message", 2, true },
     { "bounce", COMMAND_BOUNCE, command_bounce, "bounce [options] < MESSAGE", "record a bounce or complaint that came as mail", 0,
@@ -125,12 +125,22 @@ static void pass_by_environment(const struct options *options)
         const char *variable;
         const char *value;
     } settings[] = {
-        { "POSTHORN_RELAY", options->relays },        { "POSTHORN_UNCERTAIN", options->uncertain },
-        { "POSTHORN_DKIM", options->dkim },           { "POSTHORN_HELO_NAME", options->helo_name },
-        { "POSTHORN_KEY_FILE", options->key_file },   { "POSTHORN_TRACKING", options->tracking },
-        { "POSTHORN_MODEL", options->model },         { "POSTHORN_MODEL_NAME", options->model_name },
-        { "POSTHORN_MODEL_URL", options->model_url }, { "POSTHORN_MODEL_KEY_FILE", options->model_key_file },
+        { "POSTHORN_RELAY", options->relays },
+        { "POSTHORN_UNCERTAIN", options->uncertain },
+        { "POSTHORN_DKIM", options->dkim },
+        { "POSTHORN_HELO_NAME", options->helo_name },
+        { "POSTHORN_KEY_FILE", options->key_file },
+        { "POSTHORN_TRACKING", options->tracking },
+        { "POSTHORN_MODEL", options->model },
+        { "POSTHORN_MODEL_NAME", options->model_name },
+        { "POSTHORN_MODEL_URL", options->model_url },
+        { "POSTHORN_MODEL_KEY_FILE", options->model_key_file },
         { "POSTHORN_MODEL_KEY", options->model_key },
+        { "POSTHORN_EMBEDDINGS", options->embeddings },
+        { "POSTHORN_EMBEDDINGS_MODEL", options->embeddings_model },
+        { "POSTHORN_EMBEDDINGS_KEY", options->embeddings_key },
+        { "POSTHORN_EMBEDDINGS_KEY_FILE", options->embeddings_key_file },
+        { "POSTHORN_SPAM", options->spam },
     };
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         if (settings[i].value != NULL && setenv(settings[i].variable, settings[i].value, 1) != 0)

@@ -80,6 +80,7 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
                                           .fetch_allow_loopback = options->fetch_allow_loopback,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
+                                          .has_embeddings = options->embeddings != NULL,
                                           .tracking_off = options_tracking_off(options),
                                           .key_file = options->key_file };
     struct installation *installation = installation_new(&config);
@@ -213,6 +214,7 @@ int command_worker(const struct process *process, const struct options *options)
         .database_url = options->database_url,
         .application_name = worker_name,
         .public_url = options->public_url,
+        .has_embeddings = options->embeddings != NULL,
         .tracking_off = options_tracking_off(options),
         .key_file = options->key_file,
     };

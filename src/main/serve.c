@@ -51,6 +51,7 @@ static struct api_config service_config(const struct process *process, const str
             .public_url = options->public_url,
             .tracking_off = options_tracking_off(options),
             .design_engine = design_engine_of_options(process->arena, options),
+            .has_embeddings = options->embeddings != NULL,
             .fetch_allow_loopback = options->fetch_allow_loopback,
             .import_root = options->import_root,
             .key_file = options->key_file,
@@ -69,6 +70,7 @@ static bool provider_new(struct api *api, const struct options *options, struct 
         .tools = options->tools,
         .read_only = options->read_only,
         .response_budget_chars = (size_t)options->response_budget_chars,
+        .picture_budget_chars = (size_t)options->picture_budget_chars,
     };
     return catalogue_provider_new(api, &config, ret_provider, err);
 }

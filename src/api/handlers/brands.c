@@ -184,9 +184,33 @@ bool op_brand_images(struct op_context *ctx, const struct brand_images_args *arg
     return asset_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
+/* The job asks the embedding model for the vector of the query, and then searches. */
+static bool search_by_meaning(struct op_context *ctx, const struct asset_search *search, struct reply *reply, struct error *err)
+{
+    struct search_images_payload payload = {
+        .query = search->query,
+        .type = search->filter.type,
+        .kind = search->filter.kind,
+        .aspect_ratio = search->filter.aspect_ratio,
+        .is_oldest_first = search->filter.oldest_first,
+        .limit = search->limit,
+        .cursor = search->cursor,
+    };
+    return op_context_enqueue(ctx, reply, search_images_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
 bool op_brand_search_images(struct op_context *ctx, const struct brand_search_images_args *args, struct reply *reply,
                             struct error *err)
 {
-    struct asset_filter filter = filter_of(args->type, args->kind, args->aspect_ratio, args->sort);
-    return asset_search(&ctx->work, args->q, &filter, args->limit, args->cursor, &reply->json, err);
+    struct asset_search search = {
+        .query = args->q,
+        .filter = filter_of(args->type, args->kind, args->aspect_ratio, args->sort),
+        .limit = args->limit,
+        .cursor = args->cursor,
+    };
+    if (!asset_search_begin(&ctx->work, &search, err))
+        return false;
+    if (!ctx->work.engine->has_embeddings || search.is_by_words)
+        return asset_search_write(&ctx->work, &search, NULL, &reply->json, err);
+    return search_by_meaning(ctx, &search, reply, err);
 }

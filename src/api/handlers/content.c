@@ -8,9 +8,11 @@
 /* Results are addresses of hosted pictures, which need a public address of the server. */
 static bool check_hosting(const struct op_context *ctx, struct error *err)
 {
-    return ctx->work.engine->public_url != NULL ||
-           fail(err, ERR_SERVICE_UNAVAILABLE, NULL,
-                "This server cannot host pictures, because it was started without --public-url.");
+    if (ctx->work.engine->public_url != NULL)
+        return true;
+    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "This server cannot host pictures, because it was started without --public-url.");
+    return error_suggest(err, "Ask the operator to start the server with --public-url and its address; waiting does not help. "
+                              "Nothing was charged.");
 }
 
 static bool is_web_address(const char *url)

@@ -40,6 +40,16 @@ bool op_help_read(struct op_context *ctx, const struct help_read_args *args, str
     return true;
 }
 
+bool op_capabilities_document_schema(struct op_context *ctx, const struct capabilities_document_schema_args *args,
+                                     struct reply *reply, struct error *err)
+{
+    (void)ctx;
+    (void)args;
+    (void)err;
+    json_raw(&reply->json, document_schema());
+    return true;
+}
+
 /* ---- capabilities.get ---- */
 
 static const char overview[] =

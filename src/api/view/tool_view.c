@@ -187,7 +187,8 @@ bool tool_view_body(const struct tool *tool, const struct call *call, size_t bud
         *ret_body = view_group(call->arena, shape->groups, body);
         return true;
     }
-    struct view_pass pass = { .is_short = view->is_short && tool->read_only, .limit = SIZE_MAX };
+    bool is_always_short = shape != NULL && shape->is_always_short && !tool->takes_detail;
+    struct view_pass pass = { .is_short = (view->is_short && tool->read_only) || is_always_short, .limit = SIZE_MAX };
     pass.technical = shape != NULL ? shape->technical : NULL;
     pass.kept = shape != NULL ? shape->kept : NULL;
     pass.cut = shape != NULL && view->limit.set ? shape->cut : NULL;

@@ -175,14 +175,6 @@ static void write_extraction(const struct brand_row *brand, struct json_writer *
         json_member_text_if(json, "error", brand->error);
 }
 
-static void write_logo(const struct work *work, const struct brand_row *brand, struct json_writer *json)
-{
-    struct asset_name name;
-    enum asset_type type;
-    if (brand->logo != NULL && work->engine->public_url != NULL && asset_name_read(brand->logo, &name, &type))
-        json_member_text(json, "logoUrl", asset_url(work->arena, work->engine->public_url, &name));
-}
-
 bool brand_write_created(const struct work *work, const struct brand_row *brand, const char *enter, struct json_writer *json,
                          struct error *err)
 {
@@ -203,7 +195,7 @@ bool brand_write_created(const struct work *work, const struct brand_row *brand,
     const json_t *social = json_object_get(identity, "social");
     if (json_array_size(social) > 0)
         json_member_raw(json, "socialLinks", json_compact(work->arena, social));
-    write_logo(work, brand, json);
+    json_member_text_if(json, "logoUrl", asset_public_url(work, brand->logo));
     json_member_text_if(json, "emailDesign", brand->email_design);
     json_member_text_if(json, "imageStyle", brand->image_style);
     json_member_text(json, "timeZone", brand->time_zone);

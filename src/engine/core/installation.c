@@ -38,6 +38,7 @@ struct installation *installation_new(const struct installation_config *config)
     installation->engine.public_url = config->public_url;
     installation->engine.tracking_off = config->tracking_off;
     installation->engine.design_engine = config->design_engine != NULL ? config->design_engine : "composer";
+    installation->engine.has_embeddings = config->has_embeddings;
     installation->engine.import_root = config->import_root;
     installation->engine.fetch_allow_loopback = config->fetch_allow_loopback;
     installation->engine.sandbox_domain = sandbox_domain;

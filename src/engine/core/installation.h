@@ -22,6 +22,7 @@ struct installation_config {
     const char *public_url;       /* NULL: none */
     bool tracking_off;            /* no links and no opens are tracked */
     const char *design_engine;    /* writes designs: a provider and its model; NULL: the composer */
+    bool has_embeddings;          /* an embedding model of the operator makes vectors for searches */
     const char *import_root;      /* absolute path of a folder; NULL: none */
     const char *key_file;         /* file with the master keys; NULL: master.key in the data folder */
     struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */

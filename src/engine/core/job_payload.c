@@ -78,7 +78,7 @@ static void write_member(struct arena *arena, const struct payload_member *membe
 
 const char *job_pool_name(const struct job_declaration *type)
 {
-    return type->uses_network ? "network" : "work";
+    return type->pool;
 }
 
 struct new_job job_payload_encode(struct arena *arena, const struct job_declaration *type, const void *payload)

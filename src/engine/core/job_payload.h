@@ -43,7 +43,7 @@ struct job_declaration {
     size_t member_count;
     size_t payload_size; /* of its struct */
     size_t max_bytes;    /* of its JSON as it is enqueued */
-    bool uses_network;   /* it mostly waits for other machines, so other workers execute it */
+    const char *pool;    /* the workers that execute it: work, network or quality */
 };
 
 /* The pool of workers that executes the jobs of a type, as in the column jobs.pool. */

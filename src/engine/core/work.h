@@ -37,6 +37,7 @@ struct engine {
     const char *public_url;       /* public base URL without a trailing slash; NULL: none */
     bool tracking_off;            /* no links and no opens are tracked */
     const char *design_engine;    /* writes designs: composer, or a provider and its model */
+    bool has_embeddings;          /* an embedding model of the operator makes vectors for searches */
     struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */
     bool fetch_allow_loopback;    /* DANGEROUS, for tests: addresses of SNS may be on this machine */
     const char *sandbox_domain;   /* name of every brand's capture-only sending domain */

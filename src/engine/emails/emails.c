@@ -132,41 +132,12 @@ static const char *report_json(const struct work *work, const struct email_conte
     return content->report != NULL ? json_compact(work->arena, content->report) : "{}";
 }
 
-bool email_insert_design(const struct work *work, const struct email_version *version, struct email_saved *saved, struct error *err)
+/* The version of a design; without `email_id`, of a new one. */
+static struct email_add_version_params version_params(const struct work *work, const struct email_version *version,
+                                                      struct opt_int email_id)
 {
     const struct email_content *content = version->content;
-    struct email_insert_params params = {
-        .brand_id = work->brand_id,
-        .title = saved->title,
-        .subject_line = version->subject_line,
-        .group_id = saved->group_id,
-        .html = content->html,
-        .plain_text = content->text,
-        .html_code = content->html_code,
-        .text_code = content->text_code,
-        .preview_text = content->preview_text,
-        .links = content->links_json,
-        .link_table = content->link_table_json,
-        .paths = content->paths,
-        .report = report_json(work, content),
-        .document = version->document_json,
-        .made_by = version->made_by,
-        .block_serial = version->block_serial,
-        .now = work->now_us,
-    };
-    struct email_insert_row *row;
-    if (!sql_email_insert(work->conn, work->arena, &params, &row, err))
-        return false;
-    saved->id = row->id;
-    saved->version_id = row->version_id;
-    return true;
-}
-
-bool email_append_version(const struct work *work, int64_t email_id, const struct email_version *version,
-                          struct email_find_row **ret_email, struct error *err)
-{
-    const struct email_content *content = version->content;
-    struct email_append_version_params params = {
+    return (struct email_add_version_params){
         .brand_id = work->brand_id,
         .email_id = email_id,
         .title = version->title,
@@ -186,9 +157,28 @@ bool email_append_version(const struct work *work, int64_t email_id, const struc
         .block_serial = version->block_serial,
         .now = work->now_us,
     };
+}
+
+bool email_insert_design(const struct work *work, const struct email_version *version, struct email_saved *saved, struct error *err)
+{
+    struct email_add_version_params params = version_params(work, version, (struct opt_int){ .set = false });
+    struct email_add_version_row *row;
+    params.title = saved->title;
+    params.group_id = saved->group_id;
+    if (!sql_email_add_version(work->conn, work->arena, &params, &row, err))
+        return false;
+    saved->id = row->id;
+    saved->version_id = row->version_id;
+    return true;
+}
+
+bool email_append_version(const struct work *work, int64_t email_id, const struct email_version *version,
+                          struct email_find_row **ret_email, struct error *err)
+{
+    struct email_add_version_params params = version_params(work, version, (struct opt_int){ true, email_id });
     struct email_find_params find = { .brand_id = work->brand_id, .id = email_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    db_batch_add(batch, &email_append_version_statement, &params);
+    db_batch_add(batch, &email_add_version_statement, &params);
     size_t found = db_batch_add(batch, &email_find_statement, &find);
     if (!db_batch_run(batch, err))
         return false;

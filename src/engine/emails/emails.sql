@@ -67,25 +67,35 @@ select id, version::bigint, subject_line, preview_text, html, document, made_by,
  order by version desc
  limit 1;
 
--- Inserts a design with its first version.
--- name: email_insert :one
--- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, made_by text, block_serial bigint, now timestamptz
+-- Adds the latest version of a design. Without `email_id` the design is inserted, too. The design may have no version yet. The
+-- title is null when it stays.
+-- name: email_add_version :one
+-- params: brand_id bigint, email_id bigint null, title text null, group_id bigint null, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, changes text null, made_by text, block_serial bigint, now timestamptz
 -- columns: id bigint, version_id bigint
 with ids as (
-    select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
+    select coalesce(:email_id, nextval(pg_get_serial_sequence('emails', 'id'))) as email_id,
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
-), email as (
+), inserted as (
     insert into emails (brand_id, id, title, status, group_id, latest_version_id, block_serial, created_at, updated_at)
     overriding system value
     select :brand_id, email_id, :title, 'ready', :group_id, version_id, :block_serial, :now, :now
       from ids
+     where :email_id is null
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, link_table, paths, report, document, made_by, created_at)
+                                preview_text, links, link_table, paths, report, document, changes, made_by, created_at)
     overriding system value
-    select :brand_id, version_id, email_id, 1, :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text,
-           :links, :link_table, :paths, :report, :document, :made_by, :now
+    select :brand_id, version_id, email_id,
+           coalesce((select max(a.version) from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id), 0) + 1,
+           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report,
+           :document, :changes, :made_by, :now
       from ids
+), updated as (
+    update emails
+       set latest_version_id = ids.version_id, status = 'ready', title = coalesce(:title, title),
+           block_serial = greatest(block_serial, :block_serial), updated_at = :now
+      from ids
+     where brand_id = :brand_id and emails.id = :email_id
 )
 select email_id, version_id from ids;
 
@@ -113,6 +123,9 @@ update email_versions set subject_line = :subject_line where brand_id = :brand_i
 -- Deletes a design (soft delete). Its versions stay, because sends use them, including sends that have not begun.
 -- name: email_delete :exec
 -- params: brand_id bigint, id bigint, now timestamptz
+with pictures as (
+    delete from previews where brand_id = :brand_id and email_id = :id
+)
 update emails set deleted_at = :now where brand_id = :brand_id and id = :id;
 
 -- A saved version of a design, by its id or by its number.
@@ -152,24 +165,6 @@ select v.id, v.subject_line, v.html, v.links, v.paths, v.document, e.block_seria
   left join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- Appends a version as the latest one of a locked design, which may have none yet. The title is null when it stays.
--- name: email_append_version :exec
--- params: brand_id bigint, email_id bigint, title text null, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, document text null, changes text null, made_by text, block_serial bigint, now timestamptz
-with version as (
-    insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, link_table, paths, report, document, changes, made_by, created_at)
-    select :brand_id, :email_id,
-           coalesce((select max(a.version) from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id), 0) + 1,
-           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report,
-           :document, :changes, :made_by, :now
-    returning id
-)
-update emails
-   set latest_version_id = version.id, status = 'ready', title = coalesce(:title, title),
-       block_serial = greatest(block_serial, :block_serial), updated_at = :now
-  from version
- where brand_id = :brand_id and emails.id = :email_id;
-
 -- The source of a clone, with its latest or the given version.
 -- name: email_clone_source :one
 -- params: brand_id bigint, id bigint, version_id bigint null
@@ -180,7 +175,7 @@ select e.title, e.status, e.latest_version_id, v.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
 -- Inserts a design whose first version is a copy of the given version. It is in the folder of its source, unless another one is
--- set. A folder that is deleted meanwhile counts as none.
+-- set. A folder that is deleted meanwhile counts as none. A picture of the version is shared.
 -- name: email_clone :one
 -- params: brand_id bigint, version_id bigint, title text, sets_group boolean, group_id bigint null, now timestamptz
 -- columns: id bigint
@@ -196,12 +191,14 @@ with ids as (
       from email_versions v, ids
      where v.brand_id = :brand_id and v.id = :version_id
 ), email as (
-    insert into emails (brand_id, id, title, status, group_id, latest_version_id, preview_image, block_serial, created_at, updated_at)
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, preview_image, preview_version, block_serial, created_at,
+                        updated_at)
     overriding system value
     select :brand_id, ids.email_id, :title, 'ready',
            case when :sets_group then :group_id
                 else (select g.id from email_groups g where g.brand_id = :brand_id and g.id = e.group_id for key share) end,
-           ids.version_id, case when e.latest_version_id = v.id then e.preview_image end, e.block_serial, :now, :now
+           ids.version_id, case when e.preview_version = v.id then e.preview_image end,
+           case when e.preview_version = v.id then ids.version_id end, e.block_serial, :now, :now
       from ids, email_versions v
       join emails e on e.brand_id = v.brand_id and e.id = v.email_id
      where v.brand_id = :brand_id and v.id = :version_id

@@ -1,5 +1,6 @@
 #include "base/json_read.h"
 #include "base/text.h"
+#include "engine/assets/assets.h"
 #include "engine/emails/emails.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ void email_write_summary(const struct work *work, const struct email_summary_row
     json_member_id_if(json, work, "emailVersionId", ID_VERSION, email->version_id);
     json_member_text(json, "title", email->title);
     json_member_text(json, "status", email->status);
-    json_member_text_if(json, "previewImage", email->preview_image);
+    json_member_text_if(json, "previewImage", asset_public_url(work, email->preview_image));
     json_member_time(json, "updatedAt", email->listed_at);
     write_group(work, email->group_id, email->group_name, json);
     json_object_end(json);
@@ -54,7 +55,7 @@ static void write_email_members(const struct work *work, const struct email_find
     json_member_id_if(json, work, "emailVersionId", ID_VERSION, email->version_id);
     json_member_text(json, "title", email->title);
     json_member_text(json, "status", email->status);
-    json_member_text_if(json, "previewImage", email->preview_image);
+    json_member_text_if(json, "previewImage", asset_public_url(work, email->preview_image));
     json_member_time(json, "updatedAt", email->updated_at);
     write_group(work, email->group_id, email->group_name, json);
     json_member_text_if(json, "subjectLine", email->subject_line);

@@ -1,10 +1,12 @@
 /*
- * Signed download links: GET and HEAD of /downloads/TOKEN, for everyone with
- * the link. The token holds the file, its owner and the expiry. An invalid
- * token gets the same response as a missing file.
+ * Signed links: GET and HEAD of /downloads/TOKEN (the rejected rows of an
+ * import) and /previews/TOKEN (the picture of a preview), for everyone with the
+ * link. The token names the file and its owner. An invalid token gets the same
+ * response as a missing file.
  */
 #include "api/call.h"
 #include "base/json_read.h"
+#include "base/text.h"
 #include "http/server_state.h"
 
 #include <microhttpd.h>
@@ -12,20 +14,20 @@
 
 enum { TOKEN_MAX_BYTES = 200 };
 
-static const char prefix[] = "/downloads/";
-static const char member[] = "csv";
+/* What a link leads to. */
+struct download_kind {
+    const char *prefix;
+    const struct operation *const *candidates;
+    const char *member; /* of the answer */
+    void (*answer)(struct http_exchange *exchange, const char *text);
+};
 
 struct download_state {
     struct http_exchange *exchange;
+    const struct download_kind *kind;
     struct call call;
     bool abandoned; /* under the exchange's lock */
 };
-
-bool download_path(const struct http_exchange *exchange)
-{
-    size_t size = strlen(prefix);
-    return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
-}
 
 static void answer_status(struct http_exchange *exchange, int status)
 {
@@ -40,7 +42,7 @@ static void refuse_download(struct http_exchange *exchange, int status, const ch
 }
 
 /* The browser saves the file and never shows it, whatever its content looks like. */
-static void answer_file(struct http_exchange *exchange, const char *text)
+static void answer_csv(struct http_exchange *exchange, const char *text)
 {
     http_exchange_add_header(exchange, "cache-control", "private, no-store");
     http_exchange_add_header(exchange, "content-disposition", "attachment; filename=\"import-errors.csv\"");
@@ -49,7 +51,44 @@ static void answer_file(struct http_exchange *exchange, const char *text)
     http_exchange_answer(exchange, MHD_HTTP_OK, "text/csv; charset=utf-8", text, strlen(text));
 }
 
-static const char *text_of(struct arena *arena, const struct buf *body)
+static void answer_png(struct http_exchange *exchange, const char *text)
+{
+    size_t size;
+    const unsigned char *png = base64_decode(exchange->arena, text, &size);
+    if (png == NULL) {
+        answer_status(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
+        return;
+    }
+    http_exchange_add_header(exchange, "cache-control", "private, max-age=3600");
+    http_exchange_add_header(exchange, "content-disposition", "inline");
+    http_exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    http_exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
+    http_exchange_add_header(exchange, "cross-origin-resource-policy", "cross-origin");
+    http_exchange_answer(exchange, MHD_HTTP_OK, "image/png", (const char *)png, size);
+}
+
+static const struct download_kind kinds[] = {
+    { "/downloads/", api_signed_download, "csv", answer_csv },
+    { "/previews/", api_signed_preview, "png", answer_png },
+};
+
+/* The kind of a path, or NULL. */
+static const struct download_kind *kind_of(const struct http_exchange *exchange)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        size_t size = strlen(kinds[i].prefix);
+        if (exchange->path_size > size && memcmp(exchange->target, kinds[i].prefix, size) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+bool download_path(const struct http_exchange *exchange)
+{
+    return kind_of(exchange) != NULL;
+}
+
+static const char *text_of(struct arena *arena, const struct buf *body, const char *member)
 {
     const json_t *json;
     struct error ignored = { .code = ERR_NONE };
@@ -64,9 +103,9 @@ static void on_download_completed(struct call *call)
     struct http_exchange *exchange = download->exchange;
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = download->abandoned;
-    const char *text = call->ok && !abandoned ? text_of(exchange->arena, call->reply.body) : NULL;
+    const char *text = call->ok && !abandoned ? text_of(exchange->arena, call->reply.body, download->kind->member) : NULL;
     if (text != NULL)
-        answer_file(exchange, text);
+        download->kind->answer(exchange, text);
     else if (!abandoned)
         answer_status(exchange, call->ok ? MHD_HTTP_INTERNAL_SERVER_ERROR : error_info(call->error.code)->http_status);
     pthread_mutex_unlock(&exchange->lock);
@@ -78,6 +117,7 @@ static void download_begin(struct http_exchange *exchange)
 {
     struct download_state *download = arena_alloc(exchange->arena, sizeof(*download));
     download->exchange = exchange;
+    download->kind = kind_of(exchange);
     exchange->endpoint_state = download;
     exchange->max_body_bytes = 0;
 }
@@ -91,7 +131,7 @@ static void fill_download_call(struct download_state *download, const char *toke
         .arena = arena,
         .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
-        .candidates = api_signed_download,
+        .candidates = download->kind->candidates,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
         .on_completed = on_download_completed,
@@ -110,8 +150,9 @@ static void download_run(struct http_exchange *exchange)
         return;
     }
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    size_t size = exchange->path_size - strlen(prefix);
-    const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
+    size_t skipped = strlen(download->kind->prefix);
+    size_t size = exchange->path_size - skipped;
+    const char *token = arena_dup_bytes(exchange->arena, exchange->target + skipped, size);
     if (size > TOKEN_MAX_BYTES || strspn(token, letters) != size) {
         refuse_download(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
         return;

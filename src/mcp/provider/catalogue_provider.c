@@ -99,6 +99,8 @@ bool catalogue_provider_new(struct api *api, const struct catalogue_provider_con
         .arena = arena,
         .response_budget_chars = config->response_budget_chars != 0 ? config->response_budget_chars
                                                                     : (size_t)MCP_DEFAULT_RESPONSE_BUDGET_CHARS,
+        .picture_budget_chars =
+            config->picture_budget_chars != 0 ? config->picture_budget_chars : (size_t)MCP_DEFAULT_PICTURE_BUDGET_CHARS,
     };
     if (!provider_tools_init(catalogue, config, err)) {
         arena_free(arena);

@@ -17,6 +17,7 @@ struct catalogue_provider_config {
     const char *tools;            /* comma-separated names, NULL: all of the toolsets */
     bool read_only;               /* only tools that change nothing */
     size_t response_budget_chars; /* of one result; 0: 40,000 */
+    size_t picture_budget_chars;  /* of the picture of one result, in base64; 0: 40,000 */
 };
 
 /* Errors: INVALID_REQUEST (a toolset or tool that does not exist). */

@@ -15,6 +15,7 @@ struct catalogue_provider {
     struct api *api;
     struct arena *arena;
     size_t response_budget_chars;
+    size_t picture_budget_chars;
     const struct tool **tools; /* the tools that this process serves */
     size_t tool_count;
     const char *lists[MCP_LIST_COUNT][VISIBILITY_COUNT];

@@ -168,7 +168,8 @@ static void answer_resource(struct provider_call *provider_call)
     json_object_begin(&json);
     json_member_text(&json, "uri", uri_of(request));
     json_member_text(&json, "mimeType", resource->mime_type);
-    json_member_text(&json, "text", text);
+    bool is_binary = text_starts_with(resource->mime_type, "image/"); /* the member is in base64 */
+    json_member_text(&json, is_binary ? "blob" : "text", text);
     json_object_end(&json);
     json_array_end(&json);
     mcp_result_end(request, &json);

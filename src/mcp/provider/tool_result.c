@@ -4,8 +4,12 @@
  * client. Both are the same bytes and a host shows one of them, so the budget
  * counts the body once (D-149). A result that does not fit is refused as a whole,
  * so that no row is lost unnoticed; the refusal names what the tool has against it.
+ *
+ * A picture is a content of its own with a budget of its own: it is not part of
+ * the text. Its resource has the whole picture.
  */
 #include "api/view/tool_view.h"
+#include "base/json_read.h"
 #include "catalogue/mcp_texts.h"
 #include "mcp/provider/provider_private.h"
 
@@ -241,6 +245,76 @@ static void refuse_size(struct provider_call *provider_call, const struct buf *b
     provider_answer_error(provider_call->request, &err);
 }
 
+/* ---- Pictures ---- */
+
+/* The picture of a result. */
+struct shown_picture {
+    const char *data; /* in base64; NULL: the result has none */
+    const char *uri;  /* its resource; NULL: the result may not have one */
+};
+
+/* Takes the picture out of the reply. */
+static bool take_picture(struct provider_call *provider_call, struct shown_picture *ret_picture, struct error *err)
+{
+    struct arena *arena = provider_call->request->arena;
+    const struct tool *tool = provider_call->tool;
+    struct reply *reply = &provider_call->call.reply;
+    const json_t *body;
+    *ret_picture = (struct shown_picture){ .data = NULL };
+    if (tool->picture_member == NULL || reply->body == NULL || reply->body->size == 0)
+        return true;
+    const struct json_bounds bounds = { .max_bytes = reply->body->size };
+    if (!json_read(arena, buf_text(reply->body), reply->body->size, bounds, &body, err))
+        return false;
+    const json_t *picture = json_object_get(body, tool->picture_member);
+    if (picture == NULL)
+        return true;
+    ret_picture->data = json_string_value(picture);
+    ret_picture->uri = provider_fill_uri(arena, tool->picture_uri, provider_call->call.input.body);
+    json_t *rest = json_in_arena(arena, json_copy((json_t *)(uintptr_t)body));
+    json_object_del(rest, tool->picture_member);
+    const char *text = json_compact(arena, rest);
+    struct buf *without = buf_in_arena(arena, strlen(text) + 1);
+    buf_add_text(without, text);
+    reply->body = without;
+    return true;
+}
+
+static bool exceeds_picture_budget(const struct provider_call *provider_call, const struct shown_picture *picture)
+{
+    return picture->data != NULL && strlen(picture->data) > provider_call->catalogue->picture_budget_chars;
+}
+
+static void refuse_picture(struct provider_call *provider_call, const struct shown_picture *picture)
+{
+    struct error err = { 0 };
+    const char *resource =
+        picture->uri != NULL ? arena_printf(provider_call->request->arena, " The resource %s has the picture.", picture->uri) : "";
+    fail(&err, ERR_RESPONSE_TOO_LARGE, provider_call->tool->picture_member,
+         "The picture has %zu characters; the client accepts %zu.%s", strlen(picture->data),
+         provider_call->catalogue->picture_budget_chars, resource);
+    provider_answer_error(provider_call->request, &err);
+}
+
+static void write_picture(struct json_writer *json, const struct tool *tool, const struct shown_picture *picture)
+{
+    if (picture->data != NULL) {
+        json_object_begin(json);
+        json_member_text(json, "type", "image");
+        json_member_text(json, "data", picture->data);
+        json_member_text(json, "mimeType", tool->picture_type);
+        json_object_end(json);
+    }
+    if (picture->uri != NULL) {
+        json_object_begin(json);
+        json_member_text(json, "type", "resource_link");
+        json_member_text(json, "uri", picture->uri);
+        json_member_text(json, "name", tool->picture_member);
+        json_member_text(json, "mimeType", "image/png");
+        json_object_end(json);
+    }
+}
+
 /* ---- Results ---- */
 
 /* A long member is a link unless it was requested, because models pay for every character. */
@@ -258,10 +332,11 @@ static void write_long_link(struct json_writer *json, const struct provider_call
     json_object_end(json);
 }
 
-static void write_body(struct provider_call *provider_call, const struct buf *body)
+static void write_body(struct provider_call *provider_call, const struct buf *body, const struct shown_picture *picture)
 {
     /* Reserves memory for both copies of the body, one with escapes, in one allocation. */
-    buf_room(&provider_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
+    size_t picture_size = picture->data != NULL ? strlen(picture->data) : 0;
+    buf_room(&provider_call->request->out, 2 * body->size + body->size / 4 + picture_size + RESULT_FRAME_BYTES);
     struct json_writer json;
     mcp_result_begin(provider_call->request, &json);
     json_key(&json, "content");
@@ -272,6 +347,7 @@ static void write_body(struct provider_call *provider_call, const struct buf *bo
     json_bytes(&json, buf_text(body), body->size);
     json_object_end(&json);
     write_long_link(&json, provider_call);
+    write_picture(&json, provider_call->tool, picture);
     json_array_end(&json);
     if (body->size > 0 && body->data[0] == '{') {
         json_key(&json, "structuredContent");
@@ -301,8 +377,10 @@ void provider_answer_body(struct provider_call *provider_call)
     static const struct buf nothing = { .max_bytes = 1 };
     const struct tool *tool = provider_call->tool;
     const struct buf *body;
+    struct shown_picture picture;
     struct error err = { .code = ERR_NONE };
-    if (!tool_view_body(tool, &provider_call->call, provider_call->catalogue->response_budget_chars, &body, &err)) {
+    if (!take_picture(provider_call, &picture, &err) ||
+        !tool_view_body(tool, &provider_call->call, provider_call->catalogue->response_budget_chars, &body, &err)) {
         provider_answer_error(provider_call->request, &err);
         return;
     }
@@ -312,6 +390,8 @@ void provider_answer_body(struct provider_call *provider_call)
         body = body_with_note(provider_call, body);
     if (tool->read_only && exceeds_budget(provider_call, body))
         refuse_size(provider_call, body);
+    else if (exceeds_picture_budget(provider_call, &picture))
+        refuse_picture(provider_call, &picture);
     else
-        write_body(provider_call, body);
+        write_body(provider_call, body, &picture);
 }
