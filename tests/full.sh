@@ -74,10 +74,13 @@ step analyzer analyzer
 step tidy tidy
 step fuzz fuzzers
 step report-judge bash -c '. tests/node22.sh && "$NODE" tests/third_party/report_judge.mjs build/release'
+step rspamd bash -c '. tests/node22.sh && "$NODE" --test tests/third_party/rspamd_judge.mjs'
 step contract-exports env THIRD_PARTY_INSTALL=build/third_party bash -c '. tests/node22.sh && "$NODE" tests/third_party/contract_exports.mjs build/release/contract_driver 10000 "$RANDOM"'
 # Sixty briefs for four brands.
 step designs env DESIGN_BUILD=release bash -c '. tests/node22.sh && npm_tree tests/gallery tests/gallery && "$NODE" tests/gallery/designs/main.mjs'
 step html-fuzz env THIRD_PARTY_INSTALL=build/third_party bash -c '. tests/node22.sh && "$NODE" tests/fuzz/html/main.mjs 10000 "$RANDOM"'
+# Every feature of a mail client, in two pictures.
+step client-features env POSTHORN_ALL_FEATURES=1 bash -c '. tests/node22.sh && "$NODE" --test tests/unit/sidecar/clients.test.mjs'
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step ledger env POSTHORN_LEDGER_SEEDS=500 build/debug/engine_ledger_property_test

@@ -6,9 +6,9 @@ set -euo pipefail
 packages=(
     build-essential cmake ninja-build pkg-config ca-certificates git
     libjansson-dev libcurl4-openssl-dev libmicrohttpd-dev libsodium-dev libssl-dev libpq-dev libidn2-dev libunistring-dev libc-ares-dev libhiredis-dev
-    libcmocka-dev postgresql chromium-headless-shell libvips-tools gifsicle dnsmasq-base dovecot-imapd dovecot-lmtpd redis-tools python3-dkim python3-nacl python3-scipy
+    libcmocka-dev postgresql chromium-headless-shell libvips-tools gifsicle dnsmasq-base dovecot-imapd dovecot-lmtpd spamassassin spamd spamc redis-tools python3-dkim python3-nacl python3-scipy
 )
-if [ "${1:-}" = full ]; then packages+=(clang clang-tidy libclang-rt-14-dev valgrind libreoffice-calc-nogui libsisimai-perl); fi
+if [ "${1:-}" = full ]; then packages+=(clang clang-tidy libclang-rt-14-dev valgrind libreoffice-calc-nogui libsisimai-perl rspamd); fi
 # Postfix is a relay of the tests, with a configuration of its own each time. It is not put in the place of another mail server.
 if ! [ -e /usr/sbin/sendmail ]; then packages+=(postfix); fi
 # Any npm will do; Debian's is installed where there is none. Node 22 itself comes from npm.

@@ -12,7 +12,7 @@ target_link_libraries(embedded_driver PRIVATE posthorn)
 # What tests/third_party.sh lets parsers and engines of others judge, and what appends the mail of automations without their runs.
 foreach(driver compose_driver composer_driver template_driver dkim_driver smtp_driver journal_driver report_driver statistics_driver
         contract_driver carrier_driver replay_driver design_driver model_driver)
-    add_executable(${driver} tests/drivers/${driver}.c)
+    add_executable(${driver} tests/drivers/${driver}.c tests/drivers/json_lines.c)
     target_link_libraries(${driver} PRIVATE posthorn)
 endforeach()
 
@@ -28,9 +28,17 @@ target_link_libraries(step_time PRIVATE posthorn)
 add_executable(event_time tests/bench/drivers/event_time.c tests/bench/drivers/server_process.c tests/bench/drivers/measure.c)
 target_link_libraries(event_time PRIVATE posthorn)
 
+# Asks a spam filter; tests/bench/benches/spam-check.mjs.
+add_executable(spam_time tests/bench/drivers/spam_time.c tests/bench/drivers/measure.c)
+target_link_libraries(spam_time PRIVATE posthorn)
+
 # Judges hits; tests/bench/benches/judge.mjs.
 add_executable(judge_time tests/bench/drivers/judge_time.c tests/bench/drivers/server_process.c tests/bench/drivers/measure.c)
 target_link_libraries(judge_time PRIVATE posthorn)
+
+# Looks into a seed mailbox; tests/bench/benches/placement.mjs.
+add_executable(look_time tests/bench/drivers/look_time.c)
+target_link_libraries(look_time PRIVATE posthorn)
 
 # A mail server on loopback that records what it took and misbehaves on command: tests/faults.sh, the benches, the quickstart.
 add_executable(posthorn-sink tests/sink/main.c tests/sink/session.c tests/sink/behaviour.c tests/sink/record.c)

@@ -5,12 +5,9 @@
  *      "headers": [["name", "value"], …]}
  *     → {"bytes": "…"} or {"error": "…", "param": "…"}
  */
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "json_lines.h"
 #include "mail/message.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINE_BYTES = 16 * 1024 * 1024, MAX_HEADERS = 16 };
@@ -59,40 +56,18 @@ static bool compose(struct arena *arena, const json_t *request, struct buf *out,
     return message_plan_new(arena, &common, &plan, err) && message_compose(plan, &message, arena, out, err);
 }
 
-static void answer(const char *line, size_t size)
+static bool answer(struct arena *arena, const json_t *request, struct json_writer *json, struct error *err)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
     struct buf *message = buf_in_arena(arena, (size_t)MESSAGE_MAX_BYTES);
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES * 2);
-    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
-    bool done = json_read(arena, line, size, bounds, &request, &err) && compose(arena, request, message, &err);
-
-    struct json_writer json;
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    if (done) {
-        json_key(&json, "bytes");
-        json_bytes(&json, message->data, message->size);
-    } else {
-        json_member_text(&json, "error", err.message);
-        json_member_text(&json, "param", err.param);
-    }
-    json_object_end(&json);
-    puts(buf_text(reply));
+    if (!compose(arena, request, message, err))
+        return false;
+    json_key(json, "bytes");
+    json_bytes(json, message->data, message->size);
+    return true;
 }
 
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size = getline(&line, &capacity, stdin);
-    while (size > 0) {
-        answer(line, (size_t)size);
-        fflush(stdout);
-        size = getline(&line, &capacity, stdin);
-    }
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = answer });
     return 0;
 }

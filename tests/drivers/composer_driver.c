@@ -7,15 +7,13 @@
  * The templates name firstName, lastName, email, plan and score.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
 #include "crypto/keys.h"
 #include "engine/compose/composer.h"
 #include "engine/compose/message_id.h"
+#include "json_lines.h"
 #include "template/template.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINE_BYTES = 1024 * 1024, NAME_BYTES = 64, SEND_ID = 5, BRAND_ID = 2 };
@@ -110,39 +108,16 @@ static bool run(const struct work *work, const json_t *request, struct json_writ
     return true;
 }
 
-static void answer(const char *line, size_t size)
+static bool answer(struct arena *arena, const json_t *request, struct json_writer *json, struct error *err)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
-    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES * 16);
-    struct json_writer json;
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    struct engine engine = { .public_url = NULL };
+    struct engine engine = { .public_url = json_get_text(request, "publicUrl") };
     const struct work work = { .engine = &engine, .arena = arena, .organization_id = 1, .brand_id = BRAND_ID };
-    bool done = json_read(arena, line, size, bounds, &request, &err);
-    if (done) {
-        engine.public_url = json_get_text(request, "publicUrl");
-        done = run(&work, request, &json, &err);
-    }
-    if (!done)
-        json_member_text(&json, "error", err.message);
-    json_object_end(&json);
-    buf_add_char(reply, '\n');
-    fwrite(reply->data, 1, reply->size, stdout);
-    fflush(stdout);
+    return run(&work, request, json, err);
 }
 
 int main(void)
 {
     crypto_start();
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    while ((size = getline(&line, &capacity, stdin)) > 0)
-        answer(line, (size_t)size);
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = answer });
     return 0;
 }

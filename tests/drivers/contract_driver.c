@@ -7,13 +7,9 @@
  *
  *     {"example": {…}} → {"fields": […], "issues": n}: the draft of infer
  */
-#include "base/json_read.h"
 #include "engine/contracts/contract_export.h"
 #include "engine/contracts/contract_infer.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "json_lines.h"
 
 enum { MAX_LINE_BYTES = 16 * 1024 * 1024 };
 
@@ -71,36 +67,16 @@ static bool answer_contract(const struct work *work, const json_t *request, stru
     return true;
 }
 
-static void answer(struct arena *arena, const char *line, size_t size)
+static bool answer(struct arena *arena, const json_t *request, struct json_writer *json, struct error *err)
 {
-    const json_t *request;
-    struct work work = { .arena = arena };
-    struct error err = { .code = ERR_NONE };
-    struct json_writer json;
-    struct buf *out = buf_in_arena(arena, (size_t)2 * MAX_LINE_BYTES);
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    bool ok = json_read(arena, line, size, (struct json_bounds){ .max_bytes = MAX_LINE_BYTES }, &request, &err) &&
-              (json_object_get(request, "example") != NULL ? answer_draft(&work, request, &json, &err)
-                                                           : answer_contract(&work, request, &json, &err));
-    if (!ok) {
-        json_member_text(&json, "error", err.message);
-        json_member_text(&json, "param", err.param);
-    }
-    json_object_end(&json);
-    puts(buf_text(out));
-    fflush(stdout);
+    const struct work work = { .arena = arena };
+    return json_object_get(request, "example") != NULL ? answer_draft(&work, request, json, err)
+                                                       : answer_contract(&work, request, json, err);
 }
 
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    for (ssize_t size; (size = getline(&line, &capacity, stdin)) > 0;) {
-        struct arena *arena = arena_new((size_t)512 * 1024 * 1024);
-        answer(arena, line, (size_t)size);
-        arena_free(arena);
-    }
-    free(line);
+    json_lines_run(
+        &(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .arena_bytes = (size_t)512 * 1024 * 1024, .answer = answer });
     return 0;
 }

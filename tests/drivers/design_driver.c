@@ -10,15 +10,12 @@
  * designer/brief.h.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
 #include "crypto/keys.h"
 #include "designer/composer.h"
 #include "designer/theme.h"
+#include "json_lines.h"
 #include "template/zone.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINE_BYTES = 1024 * 1024 };
@@ -131,33 +128,9 @@ static bool run(struct arena *arena, const json_t *request, struct json_writer *
     return true;
 }
 
-static void answer(const char *line, size_t size)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES * 4);
-    struct json_writer json;
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    bool done = json_read(arena, line, size, (struct json_bounds){ .max_bytes = MAX_LINE_BYTES }, &request, &err) &&
-                run(arena, request, &json, &err);
-    if (!done) {
-        json_member_text(&json, "error", err.message);
-        json_member_text(&json, "param", err.param);
-    }
-    json_object_end(&json);
-    puts(buf_text(reply));
-    fflush(stdout);
-}
-
 int main(void)
 {
     crypto_start();
-    char *line = NULL;
-    size_t capacity = 0;
-    for (ssize_t size; (size = getline(&line, &capacity, stdin)) > 0;)
-        answer(line, (size_t)size);
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = run });
     return 0;
 }

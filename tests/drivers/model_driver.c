@@ -5,12 +5,8 @@
  * "text"}], "document"?, "outline"?, "serial"?} → {"document" or "operations", "warnings", "serial"} or {"error", "code"}, each
  * with {"engine", "requests", "tokensIn", "tokensOut"}
  */
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "json_lines.h"
 #include "models/models.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { MAX_LINE_BYTES = 4 * 1024 * 1024, NOW_S = 1795253400 };
 
@@ -99,34 +95,8 @@ static bool ask(struct arena *arena, const json_t *request, struct json_writer *
     return done;
 }
 
-static void answer(const char *line, size_t size)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
-    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES * 2);
-    struct json_writer json;
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    if (!json_read(arena, line, size, bounds, &request, &err) || !ask(arena, request, &json, &err)) {
-        json_member_text(&json, "error", err.message);
-        json_member_text(&json, "code", error_info(err.code)->name);
-        json_member_text(&json, "param", err.param);
-    }
-    json_object_end(&json);
-    buf_add_char(reply, '\n');
-    fwrite(reply->data, 1, reply->size, stdout);
-    fflush(stdout);
-}
-
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    while ((size = getline(&line, &capacity, stdin)) > 0)
-        answer(line, (size_t)size);
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = ask });
     return 0;
 }

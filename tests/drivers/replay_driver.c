@@ -8,13 +8,8 @@
  * The path begins at the trigger and follows the branches of the facts until a
  * node leads nowhere or has no recorded step.
  */
-#include "base/json_read.h"
-#include "base/json_write.h"
 #include "engine/nodes/step.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "json_lines.h"
 
 enum { LINE_MAX_BYTES = 16 * 1024 * 1024 };
 
@@ -31,36 +26,20 @@ static void write_path(struct arena *arena, const struct graph *graph, const jso
     json_array_end(json);
 }
 
-static void answer(const char *line, size_t size)
+static bool answer(struct arena *arena, const json_t *request, struct json_writer *json, struct error *err)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    const struct json_bounds bounds = { .max_bytes = LINE_MAX_BYTES };
     const unsigned char key[ID_KEY_BYTES] = { 0 };
-    struct error err = { .code = ERR_NONE };
     struct id_codec ids;
-    const json_t *request;
     struct graph *graph;
-    struct buf *reply = buf_in_arena(arena, LINE_MAX_BYTES);
-    struct json_writer json;
     id_codec_init(&ids, key);
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    if (json_read(arena, line, size, bounds, &request, &err) &&
-        graph_read(arena, &ids, json_object_get(request, "nodes"), json_object_get(request, "connections"), &graph, &err))
-        write_path(arena, graph, json_object_get(request, "steps"), &json);
-    else
-        json_member_text(&json, "error", err.message);
-    json_object_end(&json);
-    printf("%s\n", buf_text(reply));
+    if (!graph_read(arena, &ids, json_object_get(request, "nodes"), json_object_get(request, "connections"), &graph, err))
+        return false;
+    write_path(arena, graph, json_object_get(request, "steps"), json);
+    return true;
 }
 
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    while ((size = getline(&line, &capacity, stdin)) > 0)
-        answer(line, (size_t)size);
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = LINE_MAX_BYTES, .answer = answer });
     return 0;
 }

@@ -11,14 +11,11 @@
  * again. Messages are given out in their order, as the loops ask for them.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "json_lines.h"
 #include "smtp/event_loop.h"
 #include "smtp/reply_class.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINE_BYTES = 32 * 1024 * 1024, MAX_LOOPS = 8, STOP_MS = 5000 };
@@ -187,44 +184,23 @@ static const char **read_urls(struct arena *arena, const json_t *request)
     return urls;
 }
 
-static void answer(const char *line, size_t size)
+static bool answer(struct arena *arena, const json_t *request, struct json_writer *json, struct error *err)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
     struct smtp_relays *relays = NULL;
     struct post post = { .lock = PTHREAD_MUTEX_INITIALIZER };
-    struct json_writer json;
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES);
-    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
-
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    if (json_read(arena, line, size, bounds, &request, &err) && smtp_relays_new(read_urls(arena, request), &relays, &err)) {
-        int64_t loops = json_get_int(request, "loops", 1);
-        post.loop_count = (int)(loops < MAX_LOOPS ? loops : MAX_LOOPS);
-        post.gives_again = json_get_bool(request, "again", false);
-        read_letters(arena, request, &post);
-        write_results(&json, &post, relays, run(&post, relays));
-        smtp_relays_free(relays);
-    } else {
-        json_member_text(&json, "error", err.message);
-        json_member_text(&json, "param", err.param);
-    }
-    json_object_end(&json);
-    puts(buf_text(reply));
+    int64_t loops = json_get_int(request, "loops", 1);
+    if (!smtp_relays_new(read_urls(arena, request), &relays, err))
+        return false;
+    post.loop_count = (int)(loops < MAX_LOOPS ? loops : MAX_LOOPS);
+    post.gives_again = json_get_bool(request, "again", false);
+    read_letters(arena, request, &post);
+    write_results(json, &post, relays, run(&post, relays));
+    smtp_relays_free(relays);
+    return true;
 }
 
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size = getline(&line, &capacity, stdin);
-    while (size > 0) {
-        answer(line, (size_t)size);
-        fflush(stdout);
-        size = getline(&line, &capacity, stdin);
-    }
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = answer });
     return 0;
 }

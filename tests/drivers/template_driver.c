@@ -7,14 +7,11 @@
  *     {"bench": rounds, "kind", "source", "values"} → {"bytes", "nanoseconds"}: the time of one evaluation, and what it wrote
  */
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "json_lines.h"
 #include "template/template.h"
 #include "template/value.h"
 #include "template/zone.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -119,33 +116,8 @@ static bool evaluate(struct arena *arena, const json_t *request, struct json_wri
     return true;
 }
 
-static void answer(const char *line, size_t size)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct error err = { .code = ERR_NONE };
-    const json_t *request = NULL;
-    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES);
-    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
-
-    struct json_writer json;
-    json_writer_init(&json, reply);
-    json_object_begin(&json);
-    if (!json_read(arena, line, size, bounds, &request, &err) || !evaluate(arena, request, &json, &err))
-        json_member_text(&json, "error", err.message);
-    json_object_end(&json);
-    puts(buf_text(reply));
-}
-
 int main(void)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size = getline(&line, &capacity, stdin);
-    while (size > 0) {
-        answer(line, (size_t)size);
-        fflush(stdout);
-        size = getline(&line, &capacity, stdin);
-    }
-    free(line);
+    json_lines_run(&(struct json_lines){ .line_max_bytes = MAX_LINE_BYTES, .answer = evaluate });
     return 0;
 }

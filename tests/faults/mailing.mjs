@@ -1,12 +1,10 @@
 // An installation that has somebody to write to: contacts, a trusted domain, relays; its campaigns, and what the database says of
 // them afterwards. Calls go through the command line, which brings another runner when the last one was killed.
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { sql } from '../lib/database.mjs';
 import { Installation } from '../lib/installation.mjs';
 import { pause, until } from '../lib/processes.mjs';
 
-const execute = promisify(execFile);
 const BATCH = 1000;
 const DOMAIN = 'letters.example';
 const LOOK_EVERY_MS = 100;
@@ -20,7 +18,6 @@ const mailings = new Set();
 export const disposeAll = () => Promise.all([...mailings].map((mailing) => mailing.dispose()));
 
 export class Mailing {
-  #databaseUrl;
   #counted = {};
   letter = LETTER;
 
@@ -86,11 +83,7 @@ export class Mailing {
   // ---- What the database says ----
 
   async sql(statement) {
-    this.#databaseUrl ??= this.installation.environment.POSTHORN_DATABASE ?? JSON.parse((await this.installation.run('doctor')).stdout).database.url;
-    const environment = { ...process.env, PGOPTIONS: '-c search_path=posthorn' };
-    const { stdout } = await execute('psql', [this.#databaseUrl, '-qXAt', '-v', 'ON_ERROR_STOP=1', '-c', statement],
-      { env: environment, maxBuffer: 1 << 28 });
-    return stdout.trim();
+    return (await sql(this.installation, statement)).join('\n').trim();
   }
 
   async #eventCounts() {

@@ -6,6 +6,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { freePort } from './ports.mjs';
 import { until } from './processes.mjs';
 
@@ -20,7 +21,24 @@ export function missingDovecot() {
   return undefined;
 }
 
-const configuration = (folder, port, lmtpPort, uid, gid) => `
+/** A mailbox for each user, with a folder for spam (RFC 6154). Mail to user+Junk@host is filed in it. */
+const ofUsers = (folder) => `
+mail_location = maildir:${folder}/mail/%u
+recipient_delimiter = +
+lmtp_save_to_detail_mailbox = yes
+namespace inbox {
+  inbox = yes
+  mailbox Junk {
+    auto = create
+    special_use = \\Junk
+  }
+  mailbox Receipts {
+    auto = create
+  }
+}
+`;
+
+const configuration = (folder, port, lmtpPort, uid, gid, isOfUsers) => `
 base_dir = ${folder}/run
 state_dir = ${folder}/state
 log_path = ${folder}/log
@@ -31,7 +49,7 @@ ssl = no
 disable_plaintext_auth = no
 first_valid_uid = ${uid}
 first_valid_gid = ${gid}
-mail_location = maildir:${folder}/mail
+${isOfUsers ? ofUsers(folder) : `mail_location = maildir:${folder}/mail`}
 service imap-login {
   chroot =
   inet_listener imap {
@@ -69,7 +87,8 @@ export class Dovecot {
   #process;
   #count = 0;
 
-  static async start() {
+  /** `isOfUsers`: each user has a mailbox of their own, otherwise all have the same. */
+  static async start({ isOfUsers = false } = {}) {
     const server = new Dovecot();
     server.folder = mkdtempSync(join(tmpdir(), 'posthorn-dovecot-'));
     chmodSync(server.folder, 0o755);
@@ -81,7 +100,7 @@ export class Dovecot {
       chownSync(join(server.folder, name), uid, gid);
     }
     server.owner = [uid, gid];
-    writeFileSync(join(server.folder, 'conf'), configuration(server.folder, server.port, server.lmtpPort, uid, gid));
+    writeFileSync(join(server.folder, 'conf'), configuration(server.folder, server.port, server.lmtpPort, uid, gid, isOfUsers));
     server.#process = spawn(DOVECOT, ['-F', '-c', join(server.folder, 'conf')], { stdio: 'ignore' });
     const listens = (port) => new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
@@ -101,6 +120,27 @@ export class Dovecot {
     const file = join(this.folder, 'mail/new', `${Date.now()}.${++this.#count}.test`);
     writeFileSync(file, message);
     chownSync(file, ...this.owner);
+  }
+
+  /** Delivers a message by LMTP. */
+  async deliverTo(recipient, message) {
+    const socket = connect(this.lmtpPort, '127.0.0.1');
+    const replies = createInterface({ input: socket })[Symbol.asyncIterator]();
+    const expect = async (code) => {
+      for (;;) {
+        const { value } = await replies.next();
+        if (!value?.startsWith(code)) throw new Error(`LMTP: ${value}`);
+        if (value[3] === ' ') return;
+      }
+    };
+    await expect('220');
+    for (const [line, code] of [['LHLO test', '250'], ['MAIL FROM:<>', '250'], [`RCPT TO:<${recipient}>`, '250'], ['DATA', '354']]) {
+      socket.write(`${line}\r\n`);
+      await expect(code);
+    }
+    socket.write(`${message.replace(/^\./gm, '..')}\r\n.\r\n`);
+    await expect('250');
+    socket.destroy();
   }
 
   /** The names of the messages in INBOX, flags included. */

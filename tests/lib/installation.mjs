@@ -22,6 +22,7 @@ const LOG_KEPT_LINES = 200;
 export class Installation {
   #servers = [];
   #clients = [];
+  #ends = [];
   #clock;
 
   /** `options` are environment variables without their prefix: {IDLE: 2, THREADS: 1}. */
@@ -148,8 +149,14 @@ export class Installation {
 
   // ---- Its end ----
 
+  /** Ends with the installation, before its processes. */
+  atEnd(end) {
+    this.#ends.push(end);
+  }
+
   /** Ends everything. Gives what should not be: processes still alive, output that is no message, reports of a sanitizer. */
   async dispose() {
+    for (const end of this.#ends.splice(0)) await end();
     for (const client of this.#clients) await client.kill();
     for (const server of this.#servers) await server.stop();
     if (existsSync(this.data)) await this.run('stop');

@@ -130,7 +130,9 @@ Object.assign(process.env, {
   CCACHE_BASEDIR: copy, CCACHE_NOHASHDIR: '1', POSTHORN_BIN: join(build, 'posthorn'), SDK_INSTALL: join(copy, 'build/sdk'),
 });
 
-const targetsOf = ({ unit, script }) => (unit ? [unit] : ['posthorn-bin', script ? 'posthorn-clock' : 'embedded_driver']);
+/** The drivers that a script starts. */
+const driversOf = (script) => [...new Set(readFileSync(join(root, script), 'utf8').match(/\b\w+_driver\b/g))];
+const targetsOf = ({ unit, script }) => (unit ? [unit] : ['posthorn-bin', ...(script ? ['posthorn-clock', ...driversOf(script)] : ['embedded_driver'])]);
 
 function compile(targets) {
   return spawnSync('cmake', ['--build', build, '--target', ...targets], { encoding: 'utf8' });
@@ -149,9 +151,10 @@ function runCase(name) {
   execFileSync('chmod', ['755', data]);
   const binary = join(build, 'posthorn');
   const run = spawnSync(node, ['tests/cases/runner/run.mjs', binary, join(build, 'embedded_driver'), join(data, 'data'), name],
-    { cwd: copy, encoding: 'utf8', timeout: 120000 });
+    { cwd: copy, encoding: 'utf8', timeout: 400000 });
   spawnSync(binary, ['stop', '--data', join(data, 'data')]);
-  rmSync(data, { recursive: true, force: true });
+  // The runner may still write its log.
+  rmSync(data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   return run.status === 0;
 }
 

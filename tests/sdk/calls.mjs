@@ -81,8 +81,11 @@ export const CALLS = {
   },
   'emails.send': ({ emailId, domainId }) => [{ emailId, domainId, audienceId: 'all', subject: 'Hello' }],
   'emails.auditEmail': ({ emailId }) => [{ emailId }],
-  'emails.previewClients': ({ emailId }) => [{ emailId }],
-  'emails.createInboxPlacementTest': ({ emailId, domainId }) => [{ emailId, domainId }],
+  'emails.previewClients': ({ emailId }) => [{ emailId, clients: ['text'] }],
+  'emails.createInboxPlacementTest': {
+    args: ({ emailId, domainId }) => [{ emailId, domainId }],
+    refused: [422, 'DOMAIN_NOT_READY', 'domainId'], // mail of the sandbox domain leaves the machine never
+  },
   'emails.getInboxPlacementResults': ({ emailId }) => [{ emailId }],
 
   'sends.cancel': ({ scheduledSendId }) => [scheduledSendId],

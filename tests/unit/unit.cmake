@@ -53,6 +53,7 @@ set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/codegen)
 add_test(NAME catalogue_lints COMMAND ${node_program} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
 add_test(NAME catalogue_citations COMMAND ${node_program} ${catalogue_tests}/citations.mjs)
 add_test(NAME catalogue_contract COMMAND ${node_program} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
+add_test(NAME catalogue_checks COMMAND ${node_program} ${catalogue_tests}/checks.mjs ${CMAKE_SOURCE_DIR})
 add_test(NAME catalogue_docs COMMAND ${node_program} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
 
 # The page about dependencies is complete.

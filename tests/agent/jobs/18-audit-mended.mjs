@@ -8,11 +8,11 @@ const ALT = 'A pot of tea';
 
 export default {
   title: 'Pre-flight audit, mended',
-  brief: () => `Check the design "Campaign" before we send it. If an image has no alternative text, make it "${ALT}"; then check again and tell me what is left.`,
+  brief: () => `Check the design "Campaign" before we send it. If an image has no alternative text that says something, make it "${ALT}"; then check again and tell me what is left.`,
   given: () => ({ title: 'Campaign', alt: ALT }),
   needs: ['list_emails', 'audit_email', 'edit_email.replacements', 'get_email'],
   calls: 5,
-  seed: (place) => place.importDesign('Campaign', letter('Campaign', 'Tea', '<img src="https://example.com/tea.png" alt="image">')),
+  seed: (place) => place.importDesign('Campaign', letter('Campaign', 'Tea', '<img src="https://example.com/tea.png" alt="tea_final.png">')),
 
   async golden(assistant, { title, alt }) {
     const { data } = await assistant.call('list_emails', {});
@@ -20,7 +20,7 @@ export default {
     const { findings } = await assistant.call('audit_email', { emailId });
     const finding = findings.find(({ message }) => /alternative text|alt/i.test(message));
     assert.ok(finding, 'the image is found');
-    await assistant.call('edit_email', { emailId, replacements: [{ find: 'image', with: alt }] });
+    await assistant.call('edit_email', { emailId, replacements: [{ find: 'tea_final.png', with: alt }] });
     const after = await assistant.call('audit_email', { emailId });
     return `${after.findings.length} findings are left.`;
   },

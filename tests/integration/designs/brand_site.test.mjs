@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { SqlSession, sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { kill, until } from '../../lib/processes.mjs';
 import { SiteServer, answersOf } from '../../lib/site_server.mjs';
@@ -137,5 +138,29 @@ describe('with a public address', LIMIT, () => {
     site.release('<title>About</title><p>More words.</p>');
     const brand = await ended(brandId);
     assert.deepEqual([brand.status, brand.name, brand.error], ['completed', 'Held', undefined], JSON.stringify(brand));
+  });
+
+  test('a runner that is killed while an extraction is saved leaves one brand with one set of pictures', async () => {
+    const site = await serveSite(null, {
+      '/robots.txt': '', '/': '<title>Ropes</title><h1>Ropes</h1><p>We make ropes.</p><img src="/photo.png" alt="A rope">',
+    });
+    const locked = await SqlSession.open(installation);
+    await locked.rows('begin');
+    await locked.rows('lock table posthorn.assets in exclusive mode');
+    const brandId = await create({ url: site.base, domain: 'ropes.example' });
+    const waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query ~* 'assets' and pid <> pg_backend_pid()";
+    await until('the extraction waits for the lock', async () => Number((await sql(installation, waiting))[0]) > 0, 120_000);
+    assert.equal((await read(brandId)).phase, 'saving');
+    await kill(installation.runnerPid);
+    await locked.close();
+    const brand = await ended(brandId);
+    assert.deepEqual([brand.status, brand.name, brand.error], ['completed', 'Ropes', undefined], JSON.stringify(brand));
+    const mine = inBrand(brandId);
+    const { data } = (await mine.get('/v1/brand/images?kind=brand')).body;
+    mine.close();
+    assert.deepEqual(data.map(({ alt }) => alt), ['A rope']);
+    const left = `select (select count(*) from jobs where kind = 'extract_brand' and state in ('queued', 'running')),
+      (select count(*) from audit_log where operation = 'brands.create' and '${brandId}' = any(subjects))`;
+    assert.deepEqual(await sql(installation, left), ['0|1']);
   });
 });

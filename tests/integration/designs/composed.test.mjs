@@ -2,6 +2,7 @@
 // tests/gallery/designs/main.mjs judges all 60 briefs for all brands (tests/full.sh).
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { installChecks } from './gallery_fixture.mjs';
 
@@ -10,11 +11,13 @@ const LAYOUTS = 3;
 describe('composed designs', { timeout: 600_000 }, () => {
   let lib;
   let designs;
+  let checkMail;
   let browser;
 
   before(async () => {
     installChecks();
     const folder = '../../gallery/designs';
+    ({ checkMail } = await import('../../../src/render/sidecar/quality/static/check_mail.mjs'));
     lib = { ...(await import(`${folder}/designs.mjs`)), ...(await import(`${folder}/judge.mjs`)), ...(await import(`${folder}/screen.mjs`)) };
     designs = new lib.Designs('release');
     browser = await lib.openBrowser();
@@ -31,6 +34,19 @@ describe('composed designs', { timeout: 600_000 }, () => {
       const design = await designs.make(brief, lib.brands[i % lib.brands.length]);
       assert.equal(design.document.category, category);
       assert.deepEqual(await lib.judge(browser, design), []);
+    }
+  });
+
+  test('D-39: a design of each category has neither a blocker nor an error of the static checks', async () => {
+    const severities = new Map(JSON.parse(readFileSync('schemas/checks/static.json', 'utf8')).map(({ id, severity }) => [id, severity]));
+    const brands = lib.brands.filter(({ address }) => address);
+    for (const [i, category] of lib.CATEGORIES.entries()) {
+      const brand = brands[i % brands.length];
+      const design = await designs.make(lib.briefs.find(({ expect }) => expect === category), brand);
+      const { subjectLine, previewText } = design.document;
+      const { checks } = checkMail({ design: design.html, html: design.filled, text: lib.fill(design.text, brand), subject: subjectLine, shownSubject: design.subject, previewText, address: brand.address });
+      const hard = checks.flatMap(({ id, findings }) => findings.map((finding) => ({ id, severity: severities.get(id), ...finding }))).filter(({ severity }) => severity === 'blocker' || severity === 'error');
+      assert.deepEqual(hard, [], design.name);
     }
   });
 

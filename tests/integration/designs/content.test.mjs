@@ -7,6 +7,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { sql } from '../../lib/database.mjs';
 import { ImageServer } from '../../lib/image_server.mjs';
 import { colourPng, gif } from '../../lib/images.mjs';
 import { Installation } from '../../lib/installation.mjs';
@@ -94,6 +95,10 @@ describe('content operations', LIMIT, () => {
     const [, width, height, bands, loader] = /(\d+)x(\d+) \w+, (\d) bands?, [\w-]+, (\w+)load/.exec(line) ?? assert.fail(line);
     return [Number(width), Number(height), Number(bands), loader];
   }
+
+  /** Waits until no program takes the colours of images, so that the next program that runs is the test's. */
+  const coloured = () => until('the colours of all images are taken', async () =>
+    (await sql(installation, "select count(*) from jobs where kind = 'colour_images' and state in ('queued', 'running')"))[0] === '0', 60_000);
 
   async function transform(args, status = 200) {
     const answer = await rest.post('/v1/content/transform', args);
@@ -264,17 +269,53 @@ describe('content operations', LIMIT, () => {
     assert.equal(await used(), before);
   });
 
+  test('the colours of added images are taken in the background, also when the program is killed, and images are found by them', async () => {
+    await coloured();
+    images.files['/flag.png'] = ['image/png', colourPng(90, 60, (x) => (x < 60 ? [30, 95, 200] : [255, 215, 0]))];
+    images.files['/moss.png'] = ['image/png', colourPng(90, 60, () => [46, 139, 87])];
+    const found = async (q) => (await rest.get(`/v1/brand/images?q=${q}`)).body.data.filter(({ width }) => width === 90).map(({ colours }) => colours.length);
+    programs.set('hold');
+    const added = await rest.post('/v1/emails/import', { title: 'Flag', content: ['flag', 'moss'].map((name) => `<img src="${images.base}/${name}.png">`).join('') });
+    assert.equal(added.status, 201, 'an import does not wait for colours');
+    await until('the program runs', () => programs.has('held'), 60_000);
+    assert.deepEqual(await found('gold'), []);
+    programs.set('kill');
+    programs.clear('hold');
+    await coloured();
+    programs.clear('held');
+    assert.deepEqual([await found('yellow'), await found('blue'), await found('vert')], [[2], [2], [1]]);
+    assert.deepEqual(await sql(installation, 'select count(*) from assets where not colours_known'), ['0']);
+    await sql(installation, "update assets set colours_known = false, colours = '{}', words = '' where width = 90");
+    await rest.post('/v1/content/add-image', { imageUrl: `${images.base}/photo.png` });
+    await coloured();
+    assert.deepEqual(await found('blue'), [2], 'images of before are caught up with');
+  });
+
   test('a killed program is repeated once, then the call fails unbilled; a killed worker charges once', async () => {
     const before = await used();
     const args = { operation: 'resize', imageUrl: `${images.base}/photo.png`, width: 77 };
+    await coloured();
     programs.set('kill');
     assert.equal((await transform(args)).width, 77);
     assert.equal(await used(), before + 2);
+    await coloured();
+    for (const [make, cost] of [
+      [() => rest.post('/v1/content/add-image', { imageUrl: `${images.base}/squares.png` }), 0],
+      [() => rest.post('/v1/content/gif', { from: 'image', imageUrl: `${images.base}/squares.png`, prompt: 'zoom in', width: 96 }), 10],
+    ]) {
+      const charged = await used();
+      programs.set('kill');
+      const made = await make();
+      assert.ok(made.status < 300 && !programs.has('kill'), JSON.stringify(made.body));
+      assert.equal(await used(), charged + cost, 'a repeated job is charged once');
+      await coloured();
+    }
+    const afterKills = await used();
     programs.set('kill-all');
     const { error } = await transform({ ...args, width: 78 }, 503);
     assert.equal(error.code, 'SERVICE_UNAVAILABLE');
     programs.clear('kill-all');
-    assert.equal(await used(), before + 2);
+    assert.equal(await used(), afterKills);
 
     programs.set('hold');
     const headers = { 'idempotency-key': 'resize-once' };
@@ -286,6 +327,6 @@ describe('content operations', LIMIT, () => {
     assert.deepEqual([answered.status, answered.body.width], [200, 79], JSON.stringify(answered.body));
     const again = await rest.post('/v1/content/transform', { ...args, width: 79 }, headers);
     assert.deepEqual([again.status, again.body], [200, answered.body]);
-    assert.equal(await used(), before + 4);
+    assert.equal(await used(), afterKills + 2);
   });
 });

@@ -127,10 +127,14 @@ test('a process that is killed in the middle leaves one design and one charge (R
     /** The server dies before the commit that ends the run, which waits for a lock. */
     settling: async ({ installation, server }) => {
       const holder = await SqlSession.open(installation);
+      const watcher = await SqlSession.open(installation);
+      await watcher.rows("update jobs set lease_until = clock_timestamp() + interval '200 s' where state = 'running'");
+      const lease = await watcher.value("select lease_until from jobs where state = 'running'");
       await holder.rows('begin; select id from emails for update');
       pages.release();
-      const watcher = await SqlSession.open(installation);
       await until('the job waits for the lock', async () => Number(await watcher.value("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")) > 0, 60_000);
+      const isLater = await watcher.value(`select lease_until > '${lease}' from jobs where state = 'running'`);
+      assert.equal(isLater, 't', 'each part of the job begins its lease anew');
       await server.kill();
       await holder.rows('rollback');
       await Promise.all([holder.close(), watcher.close()]);

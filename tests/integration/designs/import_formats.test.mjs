@@ -2,10 +2,10 @@
 // stores none, and the browser that renders JSX ends with the process that started it.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { installationFor } from '../../lib/installation.mjs';
+import { pathWithout } from '../../lib/path.mjs';
 import { commandLine, isAlive, kill, parentOf, until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 600_000 };
@@ -94,14 +94,4 @@ function exists(path) {
   } catch (error) {
     return error.code !== 'ENOENT';
   }
-}
-
-/** A PATH with every program but one. */
-function pathWithout(folder, program) {
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  for (const name of readdirSync('/usr/bin')) {
-    if (name !== program) symlinkSync(join('/usr/bin', name), join(bin, name));
-  }
-  return bin;
 }

@@ -34,7 +34,8 @@ const OPERATORS = namesIn('src/engine/filters/filter_value.c', /^ *\{ "([a-z_]+)
 const LIQUID_FILTERS = namesIn('src/template/filter.c', /TEMPLATE_FILTER_\w+\] = \{ "([a-z_]+)"/g);
 const PROMPTS = namesIn('tools/mcp.json', /^      "name": "([a-z_]+)", *$/gm);
 /** A custom field as a caller may write it. */
-const EXAMPLES = [...PROMPTS, 'plan_name'];
+const CLIENTS = JSON.parse(readFileSync(join(ROOT, 'schemas/clients.json'), 'utf8')).map(({ id }) => id);
+const EXAMPLES = [...PROMPTS, ...CLIENTS, 'plan_name'];
 const WORDS = new Set([...DECLARED, ...OPERATORS, ...LIQUID_FILTERS, ...EXAMPLES]);
 const TOOL_NAMES = new Set(catalogue.tools.map(({ name }) => name));
 
@@ -121,4 +122,20 @@ test('a tool or topic that does not exist is answered with the nearest (R-417)',
   assert.equal(error.message, 'There is no tool named search_contact; use search_contacts.');
   const about = await view.call('get_capabilities', { tool: 'send_emial' });
   assert.equal(about.body.error.suggestion, 'Use send_email.');
+});
+
+test('every resource of the list is read, and helps name no other one', LIMIT, async () => {
+  const { client, read, call } = await connect('--brand', await installation.brandId());
+  const { resources } = (await client.request('resources/list')).result;
+  for (const { uri, mimeType } of resources) {
+    const [content] = (await read(uri)).contents;
+    assert.deepEqual([content.uri, content.mimeType], [uri, mimeType]);
+    assert.equal(typeof JSON.parse(content.text), 'object');
+  }
+  const schema = JSON.parse((await read('posthorn://schemas/document')).contents[0].text);
+  assert.ok(Object.keys(schema.properties).includes('blocks'));
+  const { help } = (await call('get_capabilities', { topic: 'document' })).body;
+  const named = [...help.matchAll(/posthorn:\/\/[a-z/]+/g)].map(([uri]) => uri);
+  assert.deepEqual(named, ['posthorn://schemas/document']);
+  assert.ok(resources.some(({ uri }) => uri === named[0]));
 });

@@ -49,9 +49,13 @@ const TOOLS = {
   restore_email_version: { ...WRITES, cost: 'Free.' },
   save_email_group: { ...WRITES, cost: 'Free.' },
   update_email_metadata: { ...WRITES, cost: 'Free.' },
+  audit_email: { ...WRITES, cost: 'Costs 5 credits.' },
+  get_email_audit: { ...READS, cost: 'Free.' },
   get_template: { ...READS, cost: 'Free.' },
   list_flows: { ...READS, cost: 'Free.' },
   search_templates: { ...READS, cost: 'Free.' },
+  create_inbox_placement_test: { ...WRITES, cost: 'Costs 10 credits.' },
+  get_inbox_placement_results: { ...READS, cost: 'Free.' },
   control_email_send: { ...DESTROYS, cost: 'Free.' },
   send_email: { ...DESTROYS, cost: 'Free.' },
   save_trigger: { ...WRITES, cost: 'Free.' },
@@ -72,6 +76,8 @@ const TOOLS = {
   list_automation_runs: { ...READS, cost: 'Free.' },
   cancel_automation_run: { ...DESTROYS, cost: 'Free.' },
   control_audience_run: { ...DESTROYS, cost: 'Free.' },
+  test_email_rendering: { ...WRITES, cost: 'Costs 10 credits.' },
+  get_email_rendering: { ...READS, cost: 'Free.' },
 };
 const TOOL_NAMES = Object.keys(TOOLS).sort();
 

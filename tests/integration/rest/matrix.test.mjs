@@ -38,6 +38,7 @@ const usable = ({ ids: { own } }) => ({
   'emails.update': { body: { title: 'Matrix' } },
   'triggers.update': { body: { title: 'Matrix' } },
   'domains.update': { body: { defaultSenderName: 'Matrix' } },
+  'emails.audit': { body: { emailId: own.email } },
   'emails.create': { body: { prompt: 'A letter' } },
   'emails.edit': { body: { prompt: 'Shorter' } },
   'emails.import': { body: { content: '<p>Hi</p>' } },

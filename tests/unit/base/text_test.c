@@ -203,6 +203,18 @@ static void test_lower_and_trim(void **state)
     assert_string_equal(text_trim(arena, "\xc2\xa0x"), "\xc2\xa0x");
 }
 
+static void test_fold(void **state)
+{
+    (void)state;
+    assert_string_equal(text_fold(arena, ""), "");
+    assert_string_equal(text_fold(arena, "A\xc3\x89"), "ae\xcc\x81"); /* É: the accent is a code point */
+    assert_string_equal(text_fold(arena, "Stra\xc3\x9f"
+                                         "e"),
+                        "strasse");                                           /* ß */
+    assert_string_equal(text_fold(arena, "\xef\xbc\xa1\xef\xac\x81"), "afi"); /* a wide A, a ligature */
+    assert_string_equal(text_fold(arena, "A\xc3"), "a\xef\xbf\xbd");
+}
+
 /* ---- Encodings ---- */
 
 static const char *decoded(const char *text)
@@ -379,6 +391,7 @@ int main(void)
         TEST(test_visible_text_is_cut_by_characters),
         TEST(test_comparing),
         TEST(test_lower_and_trim),
+        TEST(test_fold),
         TEST(test_percent_decoding),
         TEST(test_percent_encoding),
         TEST(test_hex),

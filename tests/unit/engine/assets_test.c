@@ -3,6 +3,8 @@
 
 #include "engine/assets/asset_search.h"
 
+#include <math.h>
+
 static struct asset asset_of(const char *bytes_text, int64_t bytes)
 {
     struct asset asset = { .type = ASSET_PNG, .bytes = bytes, .width = 3, .height = 2, .frames = 1 };
@@ -173,20 +175,42 @@ static void test_addresses_of_images(void **state)
 
 /* ---- Searching ---- */
 
-static const json_t *searched(const char *query, struct asset_filter filter, int64_t limit, const char *cursor)
+enum { VECTOR_DIMENSIONS = 3 };
+
+/* `vector` NULL: by words; otherwise the images have vectors of the model "m". */
+static const json_t *searched_with(const float *vector, const char *query, struct asset_filter filter, int64_t limit,
+                                   const char *cursor)
 {
     struct error err = { .code = ERR_NONE };
     struct buf *out = buf_in_arena(arena, 256 * 1024);
     struct json_writer json;
     json_writer_init(&json, out);
-    if (!asset_search(&work, query, &filter, limit, cursor, &json, &err)) {
+    struct asset_search search = { .query = query, .filter = filter, .limit = limit, .cursor = cursor };
+    struct asset_nearest nearest;
+    if (!asset_search_begin(&work, &search, &err)) {
         assert_int_equal(err.code, ERR_INVALID_REQUEST);
         assert_string_equal(err.param, "cursor");
         return NULL;
     }
+    struct asset_scan scan = {
+        .model = "m",
+        .query = { vector, VECTOR_DIMENSIONS },
+        .filter = &search.filter,
+        .shape = search.shape,
+        .until_image = search.start.set ? search.start.id : INT64_MAX,
+        .until_vector = search.until_vector,
+    };
+    if (vector != NULL)
+        assert_ok(asset_vectors_nearest(&work, &scan, &nearest, &err), &err);
+    assert_ok(asset_search_write(&work, &search, vector != NULL ? &nearest : NULL, &json, &err), &err);
     const json_t *answer;
     assert_ok(json_read(arena, buf_text(out), out->size, (struct json_bounds){ .max_bytes = out->size }, &answer, &err), &err);
     return answer;
+}
+
+static const json_t *searched(const char *query, struct asset_filter filter, int64_t limit, const char *cursor)
+{
+    return searched_with(NULL, query, filter, limit, cursor);
 }
 
 /* The widths of the found images, which are their numbers here. */
@@ -204,6 +228,7 @@ static void keep_described(int64_t number, struct asset texts)
     struct error err;
     struct asset asset = asset_of(arena_printf(arena, "picture %lld", (long long)number), 10);
     asset.width = number;
+    asset.kind = texts.kind;
     asset.alt = texts.alt;
     asset.description = texts.description;
     asset.heading = texts.heading;
@@ -233,8 +258,8 @@ static void test_words_of_images(void **state)
     assert_string_equal(numbers("jpg"), ""); /* the kind of file is not a word of the image */
     assert_string_equal(numbers("rot"), "5 ");
     assert_string_equal(numbers("white"), "5 ");
-    assert_string_equal(numbers("cherry bowl"), "2 1 3 ");  /* the rarer word counts more */
-    assert_string_equal(numbers("chery bowl"), "2 1 3 "); /* a wrong spelling */
+    assert_string_equal(numbers("cherry bowl"), "2 1 3 "); /* the rarer word counts more */
+    assert_string_equal(numbers("chery bowl"), "2 1 3 ");  /* a wrong spelling */
     assert_string_equal(numbers("brülee"), "1 ");
     assert_string_equal(numbers("xylophone"), "");
     assert_string_equal(numbers("🦊"), "");
@@ -303,6 +328,192 @@ static void test_pages_of_a_search(void **state)
     assert_null(searched("barn", (struct asset_filter){ .oldest_first = true }, 2, last));
 }
 
+/* Images without colours wait for the job of the brand; their colours are searched from then on, once. */
+static void test_colours_are_taken_later(void **state)
+{
+    (void)state;
+    struct error err;
+    struct assets_without_colours_row *rows;
+    size_t count;
+    run_sql("delete from jobs; delete from assets");
+    keep_described(1, (struct asset){ .colours = "#1e5fc8" });
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'colour_images'"), 0);
+    keep_described(2, (struct asset){ .alt = "A barn" });
+    keep_described(3, (struct asset){ .alt = "A shed" });
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'colour_images' and pool = 'work'"), 1);
+    assert_ok(assets_without_colours(&work, 10, &rows, &count, &err), &err);
+    assert_int_equal(count, 2);
+    assert_ok(asset_colours_save(&work, rows[1].id, "#c81428,#faf0d2", &err), &err);
+    assert_ok(asset_colours_save(&work, rows[1].id, "#1e5fc8", &err), &err);
+    assert_ok(asset_colours_save(&work, rows[0].id, "", &err), &err);
+    assert_string_equal(numbers("rouge"), "3 ");
+    assert_string_equal(numbers("shed"), "3 ");
+    assert_string_equal(numbers("blue"), "1 ");
+    assert_int_equal(number_of("select count(*) from assets where colours = '{}'"), 1);
+    assert_ok(assets_without_colours(&work, 10, &rows, &count, &err), &err);
+    assert_int_equal(count, 0);
+    run_sql("delete from jobs");
+}
+
+/* ---- Searching by meaning ---- */
+
+static double width_of(int64_t id)
+{
+    struct error err;
+    struct assets_of_ids_params params = { .brand_id = work.brand_id, .ids = { &id, 1 } };
+    struct asset_row *row;
+    size_t count;
+    assert_ok(sql_assets_of_ids(work.conn, arena, &params, &row, &count, &err), &err);
+    assert_int_equal(count, 1);
+    return (double)row->width;
+}
+
+/* Gives each image that needs one a vector: its width on one axis and 3 on the other, of length one. */
+static int64_t keep_vectors(size_t dimensions)
+{
+    struct error err;
+    struct asset_vectors_missing_row *rows;
+    size_t count;
+    assert_ok(asset_vectors_missing(&work, "m", INT64_MAX, &rows, &count, &err), &err);
+    if (count == 0)
+        return 0;
+    float *vectors = arena_array(arena, count * dimensions + 1, sizeof(*vectors));
+    for (size_t i = 0; i < count; i++) {
+        double width = width_of(rows[i].id);
+        double length = sqrt(width * width + 9);
+        vectors[i * dimensions] = (float)(width / length);
+        vectors[i * dimensions + 1] = (float)(3 / length);
+    }
+    assert_ok(asset_vectors_save(&work, "m", rows, count, (struct asset_vector){ vectors, dimensions }, &err), &err);
+    return (int64_t)count;
+}
+
+static const char *numbers_near(const float *vector, const char *query, struct asset_filter filter)
+{
+    const json_t *answer = searched_with(vector, query, filter, 100, NULL);
+    const char *all = "";
+    for (size_t i = 0; width_at(answer, i) >= 0; i++)
+        all = arena_printf(arena, "%s%lld ", all, (long long)width_at(answer, i));
+    return all;
+}
+
+static const float along_width[VECTOR_DIMENSIONS] = { 1, 0, 0 };
+static const float along_other[VECTOR_DIMENSIONS] = { 0, 1, 0 };
+static const float along_none[VECTOR_DIMENSIONS] = { 0, 0, 1 };
+
+/* The nearest images come first; a word lifts an image; images far away and those that have no texts are not found. */
+static void test_images_by_meaning(void **state)
+{
+    (void)state;
+    struct asset_filter all = { .type = NULL };
+    run_sql("delete from asset_vectors; delete from assets");
+    keep_described(1, (struct asset){ .alt = "A barn" });
+    keep_described(3, (struct asset){ .description = "A shed" });
+    keep_described(9, (struct asset){ .heading = "Stables", .kind = "logo" });
+    keep_described(20, (struct asset){ .source_url = "https://x.example/a.png" });
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 3);
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 0);
+    assert_string_equal(numbers_near(along_width, "farm buildings", all), "9 "); /* 3 has 0.71 of it, 9 has 0.95 */
+    assert_string_equal(numbers_near(along_other, "farm buildings", all), "1 ");
+    assert_string_equal(numbers_near(along_none, "farm buildings", all), "");
+    assert_string_equal(numbers_near(along_width, "shed", all), "9 3 "); /* of equal places the newer image comes first */
+    assert_string_equal(numbers_near(along_other, "a barn or shed", all), "1 3 ");
+    assert_string_equal(numbers_near(along_width, "🦊", (struct asset_filter){ .kind = "brand" }), "3 ");
+    assert_string_equal(numbers_near(along_width, "farm", (struct asset_filter){ .aspect_ratio = "1:1" }), "");
+    assert_string_equal(numbers_near(NULL, "farm buildings", all), "");
+}
+
+/* Other texts and vectors of another size are vectors that are missing. */
+static void test_vectors_are_made_again(void **state)
+{
+    (void)state;
+    run_sql("delete from asset_vectors; delete from assets");
+    for (int64_t i = 1; i <= 40; i++)
+        keep_described(i, (struct asset){ .alt = "A barn" });
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 32);
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 8);
+    keep_described(7, (struct asset){ .description = "With a roof of copper" });
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 1);
+    assert_int_equal(number_of("select count(distinct id) from asset_vectors"), 40);
+    keep_described(41, (struct asset){ .alt = "A shed" });
+    assert_int_equal(keep_vectors(2), 1);
+    assert_int_equal(number_of("select count(*) from asset_vectors"), 1);
+    assert_int_equal(number_of("select count(*) from asset_vectors where octet_length(vector) = 8"), 1);
+    assert_int_equal(keep_vectors(2), 32);
+    assert_string_equal(numbers_near(along_width, "xylophone", (struct asset_filter){ .type = NULL }), "");
+}
+
+/* Images and vectors that are added after the first page are on no following page. */
+static void test_pages_by_meaning(void **state)
+{
+    (void)state;
+    struct asset_filter all = { .type = NULL };
+    run_sql("delete from asset_vectors; delete from assets");
+    for (int64_t i = 11; i <= 15; i++)
+        keep_described(i, (struct asset){ .alt = "A barn" });
+    keep_vectors(VECTOR_DIMENSIONS);
+    keep_described(30, (struct asset){ .alt = "A shed" });
+    const json_t *page = searched_with(along_width, "farm", all, 2, NULL);
+    assert_int_equal(width_at(page, 0), 15);
+    assert_int_equal(width_at(page, 1), 14);
+    keep_described(31, (struct asset){ .alt = "A shed" });
+    keep_vectors(VECTOR_DIMENSIONS);
+    page = searched_with(along_width, "farm", all, 2, cursor_of(page));
+    assert_int_equal(width_at(page, 0), 13);
+    assert_int_equal(width_at(page, 1), 12);
+    page = searched_with(along_width, "farm", all, 2, cursor_of(page));
+    assert_int_equal(width_at(page, 0), 11);
+    assert_null(cursor_of(page));
+
+    /* Without its vector, a following page is refused; it is not one by words. */
+    struct error err = { .code = ERR_NONE };
+    struct buf *out = buf_in_arena(arena, 64 * 1024);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    page = searched_with(along_width, "farm", all, 2, NULL);
+    struct asset_search search = { .query = "farm", .limit = 2, .cursor = cursor_of(page) };
+    assert_ok(asset_search_begin(&work, &search, &err), &err);
+    assert_false(search.is_by_words);
+    assert_false(asset_search_write(&work, &search, NULL, &json, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+}
+
+/* The vectors of the latest queries are kept, those of one brand and model apart. */
+static void test_vectors_of_queries(void **state)
+{
+    (void)state;
+    struct error err;
+    struct asset_vector kept;
+    struct asset_vector vector = { along_other, VECTOR_DIMENSIONS };
+    run_sql("insert into query_vectors (brand_id, model, hash, vector, made_at)"
+            " select %lld, 'm', sha256(convert_to(n::text, 'UTF8')), '\\x00', to_timestamp(n) from generate_series(1, 600) n",
+            (long long)work.brand_id);
+    assert_ok(query_vector_save(&work, "m", "a barn", vector, &err), &err);
+    assert_ok(query_vector_save(&work, "m", "a barn", vector, &err), &err);
+    assert_in_range(number_of("select count(*) from query_vectors"), 499, 500);
+    assert_int_equal(number_of("select count(*) from query_vectors where made_at = to_timestamp(600)"), 1);
+    assert_ok(query_vector_find(&work, "m", "a barn", &kept, &err), &err);
+    assert_int_equal(kept.dimensions, VECTOR_DIMENSIONS);
+    assert_memory_equal(kept.numbers, along_other, sizeof(along_other));
+    assert_ok(query_vector_find(&work, "n", "a barn", &kept, &err), &err);
+    assert_null(kept.numbers);
+}
+
+/* A brand has one job that makes vectors, and none without a model. */
+static void test_images_enqueue_the_job_of_vectors(void **state)
+{
+    (void)state;
+    run_sql("delete from assets");
+    keep_described(1, (struct asset){ .alt = "A barn" });
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'embed_images'"), 0);
+    work.engine->has_embeddings = true;
+    keep_described(2, (struct asset){ .alt = "A barn" });
+    keep_described(3, (struct asset){ .alt = "A barn" });
+    work.engine->has_embeddings = false;
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'embed_images' and pool = 'network'"), 1);
+    run_sql("delete from jobs");
+}
+
 /* The search reads the rows of its brand by an index, however many other brands have. */
 static void test_a_search_reads_one_brand(void **state)
 {
@@ -340,6 +551,12 @@ int main(void)
         TEST(test_names_of_colours),
         TEST(test_texts_are_added_later),
         TEST(test_pages_of_a_search),
+        TEST(test_colours_are_taken_later),
+        TEST(test_images_by_meaning),
+        TEST(test_vectors_are_made_again),
+        TEST(test_pages_by_meaning),
+        TEST(test_vectors_of_queries),
+        TEST(test_images_enqueue_the_job_of_vectors),
         TEST(test_a_search_reads_one_brand),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);

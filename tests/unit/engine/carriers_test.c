@@ -388,7 +388,8 @@ static void test_canceled_messages_are_skipped(void **state)
     assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
 }
 
-/* The operator cancels what a restored database holds of an automation; later messages are sent. */
+/* The operator cancels what a restored database holds of an automation; later messages are sent.
+ * By a pause, the operator pauses campaigns, not what carries mail of automations. */
 static void test_a_held_carrier_is_canceled(void **state)
 {
     (void)state;
@@ -406,6 +407,9 @@ static void test_a_held_carrier_is_canceled(void **state)
     run_sql("update send_ranges set started_at = now()");
     assert_false(operator_cancel_send(&work, wire_id, &canceled, &err));
     assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+    assert_false(operator_pause_send(&work, wire_id, &canceled.status, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_non_null(strstr(err.message, "Pause or stop the automation"));
     assert_ok(sql_restore_hold(conn, arena, &hold, NULL, &err), &err);
     assert_ok(operator_cancel_send(&work, wire_id, &canceled, &err), &err);
     assert_int_equal(canceled.messages.value, 2);

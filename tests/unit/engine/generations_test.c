@@ -5,13 +5,6 @@
 
 static const char html[] = "<!DOCTYPE html><html><head></head><body><p>Hi</p></body></html>";
 
-static int generations_reset(void **state)
-{
-    return world_reset(state) != 0 ? -1 : (run_sql("delete from generations"), 0);
-}
-
-#define GENERATION_TEST(function) cmocka_unit_test_setup_teardown(function, generations_reset, world_leave)
-
 /* ---- Titles ---- */
 
 static void assert_title(const char *prompt, const char *wanted)
@@ -181,12 +174,12 @@ static void test_an_edit_needs_a_version(void **state) /* R-099 */
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        GENERATION_TEST(test_a_title_is_the_beginning_of_the_prompt),
-        GENERATION_TEST(test_a_run_completes_once),
-        GENERATION_TEST(test_a_run_fails),
-        GENERATION_TEST(test_an_edit_that_fails_leaves_the_design),
-        GENERATION_TEST(test_a_deleted_design_gets_no_version),
-        GENERATION_TEST(test_an_edit_needs_a_version),
+        TEST(test_a_title_is_the_beginning_of_the_prompt),
+        TEST(test_a_run_completes_once),
+        TEST(test_a_run_fails),
+        TEST(test_an_edit_that_fails_leaves_the_design),
+        TEST(test_a_deleted_design_gets_no_version),
+        TEST(test_an_edit_needs_a_version),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

@@ -148,7 +148,7 @@ static void test_joining_a_job(void **state)
     struct ledger_replay replay;
     int64_t job_id = 0;
     assert_int_equal(claimed(&replay), LEDGER_FRESH);
-    static const struct job_declaration type = { .name = "kind" };
+    static const struct job_declaration type = { .name = "kind", .pool = "work" };
     struct new_job job = { &type, "{\"p\":1}" };
     assert_ok(ledger_enqueue(&work, job, work.now_us + US_PER_S, &entry, &job_id, &err), &err);
     assert_int_equal(number_of("select id from jobs"), job_id);
@@ -208,7 +208,7 @@ static int64_t credits_left(void)
 
 static int64_t enqueue_with_hold(int64_t credits)
 {
-    static const struct job_declaration type = { .name = "kind" };
+    static const struct job_declaration type = { .name = "kind", .pool = "work" };
     struct new_job job = { &type, "{}" };
     int64_t job_id;
     entry.credits = entry.hold = credits;

@@ -91,6 +91,25 @@ static bool warns(const struct send_preview *preview, const char *words)
 
 /* ---- The preview ---- */
 
+static void test_a_preview_names_open_blockers(void **state)
+{
+    (void)state;
+    make_contacts(60);
+    struct send_request request = order_of(design_of(html, text));
+    run_sql(
+        "insert into audits (brand_id, email_id, version_id, kind, purpose, status, score, blockers, errors, warnings, info, kept,"
+        " checks, engines, metrics, audited_at, expires_at)"
+        " select brand_id, id, latest_version_id, 'full', 'marketing', 'complete', 69, 1, 0, 0, 0, 1, '[]', '[]', '{}', now(),"
+        " now() + interval '7 days' from emails;"
+        "insert into audit_findings (brand_id, audit_id, position, finding_id, check_id, severity, message)"
+        " select brand_id, id, 1, 'f', 'linkLocal', 'blocker', 'A link leads to localhost.' from audits");
+    const struct send_preview *preview = preview_of(&request);
+    assert_true(warns(preview, "1 open blocker: A link leads to localhost."));
+    run_sql("update audits set kind = 'accessibility'");
+    assert_true(warns(preview_of(&request), "was not audited"));
+    run_sql("delete from audits");
+}
+
 static void test_a_preview_shows_and_writes_nothing(void **state)
 {
     (void)state;
@@ -108,6 +127,7 @@ static void test_a_preview_shows_and_writes_nothing(void **state)
     assert_true(warns(preview, "no unsubscribe link"));
     assert_true(warns(preview, "first send of this brand"));
     assert_true(warns(preview, "sandbox"));
+    assert_true(warns(preview, "was not audited"));
     assert_false(warns(preview, "lastName"));
     assert_false(warns(preview, "starts at"));
     assert_int_equal(
@@ -481,6 +501,7 @@ static int begin_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_preview_names_open_blockers),
         TEST(test_a_preview_shows_and_writes_nothing),
         TEST(test_a_preview_warns_of_what_is_so_only),
         TEST(test_a_preview_of_a_list_counts_whom_it_reaches),

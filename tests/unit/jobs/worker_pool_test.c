@@ -63,6 +63,35 @@ static void assert_leases(const char *const *kinds)
     assert_string_equal(lease_any("work"), "");
 }
 
+/* In worker.sql, only the owner of a lease begins it anew. */
+static void test_a_lease_is_renewed_by_its_owner(void **state)
+{
+    (void)state;
+    struct job_lease_params params = { .pool = "work", .lease_s = 60 };
+    struct leased_job_row *row;
+    struct error err;
+    int64_t renewed;
+    enqueue(BUSY, 1, "a", 1);
+    struct job_give_turns_params turns = { .now = work.now_us };
+    assert_ok(sql_job_give_turns(conn, arena, &turns, NULL, &err), &err);
+    assert_ok(sql_job_lease(conn, arena, &params, &row, &err), &err);
+    assert_non_null(row);
+    struct job_renew_params own = { .id = row->id, .owner = row->lease_owner, .lease_s = 600 };
+    struct job_renew_params other = { .id = row->id, .owner = "another", .lease_s = 600 };
+    assert_ok(sql_job_renew(conn, arena, &own, &renewed, &err), &err);
+    assert_int_equal(renewed, 1);
+    assert_ok(sql_job_renew(conn, arena, &other, &renewed, &err), &err);
+    assert_int_equal(renewed, 0);
+    run_sql("update jobs set lease_until = lease_until - interval '500 s'");
+    assert_ok(sql_job_reclaim(conn, arena, &renewed, &err), &err);
+    assert_int_equal(renewed, 0);
+    run_sql("update jobs set lease_until = lease_until - interval '500 s'");
+    assert_ok(sql_job_reclaim(conn, arena, &renewed, &err), &err);
+    assert_int_equal(renewed, 1);
+    assert_ok(sql_job_renew(conn, arena, &own, &renewed, &err), &err);
+    assert_int_equal(renewed, 0);
+}
+
 /* ---- Turns ---- */
 
 static void test_brands_take_turns(void **state)
@@ -259,6 +288,7 @@ int main(void)
         TEST(test_pools_do_not_wait_for_each_other),
         TEST(test_an_organization_is_left_out),
         TEST(test_a_lease_reads_few_rows),
+        TEST(test_a_lease_is_renewed_by_its_owner),
         TEST(test_a_thread_is_left_to_others),
         TEST(test_one_thread_serves_all),
         TEST(test_threads_that_waited_are_woken),

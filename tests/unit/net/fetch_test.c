@@ -32,6 +32,9 @@ static struct {
     atomic_int most_open;
     atomic_int served;
     atomic_bool saw_cookie;
+    atomic_int busy; /* requests of /held that are not answered yet */
+    atomic_int most_busy;
+    atomic_int heads; /* requests by HEAD */
 } web;
 
 /* Writes as much as the client reads; false when the client has closed the connection. */
@@ -79,8 +82,9 @@ static void wait_until_gone(int fd)
 
 static bool path_is(const char *request, const char *path)
 {
-    size_t size = strlen(path);
-    return strncmp(request, "GET ", 4) == 0 && strncasecmp(request + 4, path, size) == 0;
+    size_t method = strncmp(request, "GET ", 4) == 0 ? 4 : 5;
+    bool is_known = method == 4 || strncmp(request, "HEAD ", method) == 0;
+    return is_known && strncasecmp(request + method, path, strlen(path)) == 0;
 }
 
 /* The number behind the path, such as /bytes/100. */
@@ -93,10 +97,71 @@ static long number_of(const char *request)
     return strtol(slash + 1, NULL, 10);
 }
 
+static void say_status(int fd, long status, const char *headers)
+{
+    char head[256];
+    snprintf(head, sizeof(head), "HTTP/1.1 %ld Status\r\n%sContent-Length: 0\r\n\r\n", status, headers);
+    say_text(fd, head);
+}
+
+/* Answers after a moment, in which another request can come. */
+static void hold(int fd)
+{
+    int busy = atomic_fetch_add(&web.busy, 1) + 1;
+    int most = atomic_load(&web.most_busy);
+    while (busy > most && !atomic_compare_exchange_weak(&web.most_busy, &most, busy))
+        continue;
+    usleep(2000);
+    atomic_fetch_sub(&web.busy, 1);
+    say_status(fd, 200, "");
+}
+
+/* False: the path is not for HEAD. */
+static bool answer_head(int fd, const char *request)
+{
+    static const struct {
+        const char *path;
+        long status; /* 0: the connection is closed */
+        const char *headers;
+    } heads[] = {
+        { "HEAD /status/404", 404, "" },
+        { "HEAD /status/500", 500, "" },
+        { "HEAD /refuses/403", 403, "" },
+        { "HEAD /refuses/405", 405, "" },
+        { "HEAD /refuses/501", 501, "" },
+        { "HEAD /refuses/close", 0, "" },
+        { "HEAD /refuses/both", 403, "" },
+        { "HEAD /moved/2", 301, "Location: /moved/1\r\n" },
+        { "HEAD /moved/1", 302, "Location: /refuses/405\r\n" },
+        { "HEAD /round", 302, "Location: /round\r\n" },
+    };
+    atomic_fetch_add(&web.heads, 1);
+    for (size_t i = 0; i < ARRAY_COUNT(heads); i++) {
+        if (strncmp(request, heads[i].path, strlen(heads[i].path)) != 0)
+            continue;
+        if (heads[i].status != 0)
+            say_status(fd, heads[i].status, heads[i].headers);
+        return true;
+    }
+    return false;
+}
+
 static void answer(int fd, const char *request)
 {
     char head[256];
-    if (path_is(request, "/bytes/")) {
+    if (strncmp(request, "HEAD ", 5) == 0 && answer_head(fd, request))
+        return;
+    if (strstr(request, " /held/") != NULL) {
+        hold(fd);
+    } else if (strncmp(request, "HEAD /to-held/", 14) == 0) {
+        snprintf(head, sizeof(head), "Location: http://127.0.0.1:%u/held/0\r\n", web.port);
+        say_status(fd, 302, head);
+    } else if (path_is(request, "/refuses/both")) {
+        say_status(fd, 403, "");
+    } else if (path_is(request, "/refuses/")) {
+        say_text(fd, "HTTP/1.1 200 OK\r\n\r\n");
+        say_bytes(fd, SIZE_MAX);
+    } else if (path_is(request, "/bytes/")) {
         snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\n\r\n", number_of(request));
         say_text(fd, head);
         say_bytes(fd, (size_t)number_of(request));
@@ -208,6 +273,11 @@ struct got {
     enum fetch_outcome outcome;
     char reason[FETCH_REASON_BYTES];
     size_t size;
+    long status;
+    enum fetch_cause cause;
+    unsigned redirects;
+    long redirect_status;
+    char url[URL_BYTES];
 };
 
 struct round {
@@ -225,6 +295,11 @@ static void arrived(void *context, size_t index, const struct fetch_answer *answ
     got->times++;
     got->outcome = answer_given->outcome;
     got->size = answer_given->size;
+    got->status = answer_given->status;
+    got->cause = answer_given->cause;
+    got->redirects = answer_given->redirects;
+    got->redirect_status = answer_given->redirect_status;
+    snprintf(got->url, sizeof(got->url), "%s", answer_given->url != NULL ? answer_given->url : "");
     snprintf(got->reason, sizeof(got->reason), "%s", answer_given->reason);
 }
 
@@ -541,6 +616,111 @@ static void test_each_is_told_once_and_few_run_at_a_time(void **state)
     fetch_all(&config, round.urls, 0);
 }
 
+/* ---- Only the status ---- */
+
+static struct got fetch_status(const char *path)
+{
+    struct round unused = { .count = 0 };
+    struct fetch_config config = test_config(&unused);
+    config.asks_status = true;
+    config.one_per_host = true;
+    config.max_redirects = 4;
+    if (strcmp(path, "/silent") == 0)
+        config.each_ms = SHORT_MS;
+    return fetch_one(path, config);
+}
+
+/* Every status is an answer. A server that refuses HEAD is asked by GET, whose body is not read. */
+static void test_only_the_status(void **state)
+{
+    static const struct {
+        const char *path;
+        long status;
+    } asked[] = {
+        { "/status/404", 404 },  { "/status/500", 500 },    { "/refuses/403", 200 },  { "/refuses/405", 200 },
+        { "/refuses/501", 200 }, { "/refuses/close", 200 }, { "/refuses/both", 403 },
+    };
+    (void)state;
+    atomic_store(&web.heads, 0);
+    for (size_t i = 0; i < ARRAY_COUNT(asked); i++) {
+        struct got got = fetch_status(asked[i].path);
+        if (got.outcome != FETCH_OK || got.status != asked[i].status || got.size != 0)
+            fail_msg("%s: %d %ld %s", asked[i].path, (int)got.outcome, got.status, got.reason);
+    }
+    assert_int_equal(atomic_load(&web.heads), ARRAY_COUNT(asked));
+}
+
+static void test_status_after_redirects(void **state)
+{
+    (void)state;
+    struct got got = fetch_status("/moved/2");
+    assert_int_equal(got.outcome, FETCH_OK);
+    assert_int_equal(got.status, 200);
+    assert_int_equal(got.redirects, 2);
+    assert_int_equal(got.redirect_status, 301);
+    assert_non_null(strstr(got.url, "/refuses/405"));
+    got = fetch_status("/round");
+    assert_int_equal(got.outcome, FETCH_FAILED);
+    assert_int_equal(got.cause, FETCH_CAUSE_REDIRECTS);
+}
+
+static void test_causes(void **state)
+{
+    (void)state;
+    assert_int_equal(fetch_status("http://127.0.0.1:1/").cause, FETCH_CAUSE_CONNECTION);
+    assert_int_equal(fetch_status("http://name.invalid/").cause, FETCH_CAUSE_NAME);
+    assert_int_equal(fetch_status("ftp://127.0.0.1/").cause, FETCH_CAUSE_ADDRESS);
+    assert_int_equal(fetch_status("http://a:b@127.0.0.1/").cause, FETCH_CAUSE_ADDRESS);
+    assert_int_equal(fetch_status("http://10.0.0.1/").outcome, FETCH_REFUSED);
+    assert_int_equal(fetch_status("/garbage").cause, FETCH_CAUSE_CONNECTION);
+    struct got slow = fetch_status("/silent");
+    assert_int_equal(slow.outcome, FETCH_TOO_SLOW);
+    assert_int_not_equal(slow.cause, FETCH_CAUSE_NOT_ASKED);
+}
+
+/* Also the requests that redirects lead to wait for the turn of their host, and an address that is not valid holds up none. */
+static void test_one_request_for_a_host(void **state)
+{
+    (void)state;
+    struct round round = { .count = 0 };
+    struct fetch_config config = test_config(&round);
+    config.asks_status = true;
+    config.one_per_host = true;
+    char elsewhere[URL_BYTES];
+    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.port); /* which leads to the other host */
+    atomic_store(&web.most_busy, 0);
+    for (int i = 0; i < 10; i++) {
+        add(&round, "/held/1");
+        add(&round, elsewhere);
+        add(&round, i % 2 == 0 ? "not an address" : "http://127.0.0.1:1/");
+    }
+    fetch_all(&config, round.urls, round.count);
+    for (size_t i = 0; i < round.count; i++) {
+        assert_int_equal(round.got[i].times, 1);
+        assert_int_equal(round.got[i].outcome, i % 3 == 2 ? FETCH_FAILED : FETCH_OK);
+    }
+    assert_int_equal(atomic_load(&web.most_busy), 1);
+}
+
+/* The others behind a host that is silent are told as not asked. */
+static void test_not_asked(void **state)
+{
+    (void)state;
+    struct round round = { .count = 0 };
+    struct fetch_config config = test_config(&round);
+    config.asks_status = true;
+    config.one_per_host = true;
+    config.all_ms = SHORT_MS;
+    add(&round, "/silent");
+    add(&round, "/status/404");
+    fetch_all(&config, round.urls, round.count);
+    assert_int_equal(round.got[0].outcome, FETCH_TOO_SLOW);
+    assert_int_not_equal(round.got[0].cause, FETCH_CAUSE_NOT_ASKED);
+    assert_int_equal(round.got[1].outcome, FETCH_TOO_SLOW);
+    assert_int_equal(round.got[1].cause, FETCH_CAUSE_NOT_ASKED);
+    assert_int_equal(round.got[1].times, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +734,11 @@ int main(void)
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_stops_when_asked),
         cmocka_unit_test(test_each_is_told_once_and_few_run_at_a_time),
+        cmocka_unit_test(test_only_the_status),
+        cmocka_unit_test(test_status_after_redirects),
+        cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_one_request_for_a_host),
+        cmocka_unit_test(test_not_asked),
     };
     return cmocka_run_group_tests(tests, start_web, stop_web);
 }
