@@ -82,17 +82,17 @@ export class StdioClient {
   }
 
   /** Calls a tool: {ok, body}. */
-  async tool(name, args = {}) {
-    const message = await this.request('tools/call', { name, arguments: args });
+  async tool(name, args = {}, meta = undefined) {
+    const message = await this.request('tools/call', { name, arguments: args, _meta: meta });
     if (!message.result) throw new Error(`${name}: ${JSON.stringify(message.error)}`);
     return { ok: !message.result.isError, body: JSON.parse(message.result.content[0].text) };
   }
 
   /** Calls a tool whose work may outlast the call: repeats it under its key, as the refusal asks, until the work has ended. */
-  async toolToEnd(name, args = {}) {
+  async toolToEnd(name, args = {}, meta = undefined) {
     const keyed = { idempotencyKey: randomUUID(), ...args };
     for (;;) {
-      const answer = await this.tool(name, keyed);
+      const answer = await this.tool(name, keyed, meta);
       if (answer.ok || answer.body.error.code !== 'SERVICE_UNAVAILABLE') return answer;
     }
   }

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -27,16 +26,6 @@ async function assistant(installation, root) {
 
 const readResource = async (client, uri) => (await client.request('resources/read', { uri })).result?.contents[0];
 
-/** Imports a file to its end: a call waits 50 s at most, and a busy machine may need several. Gives {ok, body}. */
-async function importToEnd(client, path, meta) {
-  const args = { path, idempotencyKey: randomUUID() };
-  for (let first = true; ; first = false) {
-    const { result } = await client.request('tools/call', { name: 'import_contacts_csv', arguments: args, ...(first && { _meta: meta }) });
-    const body = result.structuredContent ?? JSON.parse(result.content[0].text);
-    if (!/job is still running/.test(body.error?.message)) return { ok: result.isError !== true, body };
-  }
-}
-
 test('a file is imported with progress; only files beneath the root are (R-371)', LIMIT, async (t) => {
   const installation = installationFor(t);
   const root = filesFor(installation);
@@ -44,7 +33,7 @@ test('a file is imported with progress; only files beneath the root are (R-371)'
   writeFileSync(join(installation.folder, 'secret.csv'), 'email\nsecret@example.com\n');
   symlinkSync(join(installation.folder, 'secret.csv'), join(root, 'link.csv'));
   const client = await assistant(installation, root);
-  const { body: { importId, summary, status } } = await importToEnd(client, join(root, 'contacts.csv'), { progressToken: 'p' });
+  const { body: { importId, summary, status } } = await client.toolToEnd('import_contacts_csv', { path: join(root, 'contacts.csv') }, { progressToken: 'p' });
   assert.equal(status, 'completed');
   assert.equal(summary.failed, bad);
   assert.deepEqual(await storedContacts(installation), expected);
@@ -143,7 +132,7 @@ test('the memory of an import does not depend on its file', { ...LIMIT, skip: is
   for (let i = 0; i < 15_000; i++) writeSync(file, `${i % 2 ? '' : 'bad '}reader${i}@example.com,${columns.map(() => filler).join(',')}\n`);
   closeSync(file);
   const client = await assistant(installation, root);
-  const { ok, body } = await importToEnd(client, 'wide.csv');
+  const { ok, body } = await client.toolToEnd('import_contacts_csv', { path: 'wide.csv' });
   assert.ok(ok, JSON.stringify(body));
   assert.deepEqual([body.summary.inserted, body.summary.failed], [7500, 7500]);
   const peakKib = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${installation.runnerPid}/status`, 'utf8'))[1]);
