@@ -23,6 +23,9 @@ const STDERR_CHARS = 4096;
 /** A page is idle when it uses less than this share of the processor during at least POLL_MS. */
 const IDLE_SHARE = 0.02;
 const POLL_MS = 500;
+const POLL_PAGE_MS = 5;
+/** The error of Chromium while one document of a page replaces another. */
+const NOT_YET_ACTIVE = 'Not attached to an active page';
 
 /**
  * A shell with the user and the limits of the browser makes its folder, and removes it after the browser has ended for any
@@ -250,8 +253,17 @@ class Page {
     this.contextId = contextId;
   }
 
-  send(method, params = {}, ms = undefined) {
-    return this.browser.send(method, params, { sessionId: this.sessionId, ms });
+  /** Sends a command. Repeats it while the page that it is for replaces another one. */
+  async send(method, params = {}, ms = LIMITS.jsxStartMs) {
+    const deadline = performance.now() + ms;
+    for (;;) {
+      try {
+        return await this.browser.send(method, params, { sessionId: this.sessionId, ms });
+      } catch (error) {
+        if (error.message !== NOT_YET_ACTIVE || performance.now() > deadline) throw error;
+      }
+      await new Promise((done) => { setTimeout(done, POLL_PAGE_MS); });
+    }
   }
 
   /**
@@ -267,7 +279,7 @@ class Page {
         this.browser.kill('deadline');
         throw new BrowserGone('deadline');
       }
-      await new Promise((done) => { setTimeout(done, 5); });
+      await new Promise((done) => { setTimeout(done, POLL_PAGE_MS); });
     }
   }
 
