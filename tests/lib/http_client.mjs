@@ -1,5 +1,6 @@
 // The HTTP client of the tests: whole calls over kept connections. raw_http.mjs sends what no HTTP library would send.
 
+import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 
 const ANSWER_LIMIT_MS = 150_000;
@@ -56,6 +57,14 @@ export class HttpClient {
 
   post(path, body, headers) {
     return this.request('POST', path, body, headers);
+  }
+
+  /** `post` of a call whose work may outlast it: repeats it under its key, as the refusal asks, until the work has ended. */
+  async postToEnd(path, body, headers = { 'idempotency-key': randomUUID() }) {
+    for (;;) {
+      const answer = await this.post(path, body, headers);
+      if (!/job is still running/.test(answer.body?.error?.message)) return answer;
+    }
   }
 
   close() {

@@ -88,11 +88,11 @@ export class StdioClient {
     return { ok: !message.result.isError, body: JSON.parse(message.result.content[0].text) };
   }
 
-  /** Calls a tool whose work may outlast the call: repeats it under its key, as the refusal asks, until the work has ended. */
+  /** Calls a tool whose work may outlast the call: repeats it under its key, as the refusal asks, until the work has ended. `meta` goes with the first call. */
   async toolToEnd(name, args = {}, meta = undefined) {
     const keyed = { idempotencyKey: randomUUID(), ...args };
-    for (;;) {
-      const answer = await this.tool(name, keyed, meta);
+    for (let first = true; ; first = false) {
+      const answer = await this.tool(name, keyed, first ? meta : undefined);
       if (answer.ok || answer.body.error.code !== 'SERVICE_UNAVAILABLE') return answer;
     }
   }

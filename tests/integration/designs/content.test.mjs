@@ -177,7 +177,7 @@ describe('content operations', LIMIT, () => {
 
   /** Makes a GIF and judges it by gifsicle: frames, delays in seconds, whether it repeats, and the bytes of `gifsicle -O3`. */
   async function animate(args) {
-    const answer = await rest.post('/v1/content/gif', args);
+    const answer = await rest.postToEnd('/v1/content/gif', args);
     assert.deepEqual([answer.status, answer.headers['x-credit-cost']], [200, '10'], JSON.stringify(answer.body));
     const bytes = await bytesAt(answer.body.gifUrl);
     const file = join(programs.folder, 'judged.gif');

@@ -68,3 +68,22 @@ test('it ends when no task comes, and says so', async () => {
   await until(() => ended === 1);
   assert.equal(browsers.pid, null);
 });
+
+test('a command that comes while one document replaces another is repeated', async (t) => {
+  const browsers = new SharedBrowser();
+  t.after(() => browsers.end());
+  const { isRepeated, isRefused } = await browsers.take(async () => {
+    const page = await browsers.openPage('images');
+    const { browser } = page;
+    const send = browser.send.bind(browser);
+    let refused = 0;
+    browser.send = (method, ...rest) => {
+      if (method !== 'Page.navigate') return send(method, ...rest);
+      refused++;
+      return Promise.reject(new Error(refused <= 2 ? 'Not attached to an active page' : 'Another fault'));
+    };
+    const isRefused = await page.send('Page.navigate', { url: 'about:blank' }).then(() => false, ({ message }) => message === 'Another fault');
+    return { isRepeated: refused === 3, isRefused };
+  });
+  assert.deepEqual([isRepeated, isRefused], [true, true]);
+});
