@@ -28,5 +28,5 @@ bool op_analytics_automations(struct op_context *ctx, const struct analytics_aut
 {
     struct window window;
     return window_read(&ctx->work, args->from, args->to, AUTOMATIONS_DEFAULT_DAYS, &window, err) &&
-           analytics_automations(&ctx->work, window, &reply->json, err);
+           analytics_automations(&ctx->work, window, args->limit, args->cursor, &reply->json, err);
 }

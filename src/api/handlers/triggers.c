@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "catalogue/operations.h"
 #include "engine/contracts/contract_infer.h"
+#include "engine/triggers/fire_payload.h"
 
 #include <assert.h>
 
@@ -153,11 +154,12 @@ bool op_triggers_validate(struct op_context *ctx, const struct triggers_validate
 {
     struct trigger_contract found;
     struct contract_check check;
+    struct address address;
     if (!trigger_contract(&ctx->work, trigger_id(ctx, args->trigger_event_id), &found, err))
         return false;
     if ((int)args->enforcement != 0)
         found.contract.enforcement = enforcement_of(args->enforcement);
-    contract_check(&ctx->work, &found.contract, args->payload, &check);
+    fire_payload_find(&ctx->work, &found.contract, args->payload, &check, &address);
     write_check(&ctx->work, &check, &reply->json);
     return true;
 }

@@ -6,6 +6,8 @@
 #include "engine/core/page.h"
 #include "mail/address.h"
 
+#include <string.h>
+
 static const int64_t day_us = INT64_C(86400) * US_PER_S;
 
 enum { HOURLY_MAX_DAYS = 3 };
@@ -111,6 +113,20 @@ bool analytics_overview(const struct work *work, struct window window, struct js
 
 /* ---- Events ---- */
 
+/* Outside the mail, the type on the wire is the domain and the stored type: automation_started. */
+static const char *wire_type(const struct work *work, const struct event_row *event)
+{
+    return text_equal(event->domain, "email") ? event->event_type
+                                              : arena_printf(work->arena, "%s_%s", event->domain, event->event_type);
+}
+
+/* No two domains share a stored type. NULL stays NULL. */
+static const char *stored_type(const char *type)
+{
+    const char *separator = type != NULL ? strchr(type, '_') : NULL;
+    return separator != NULL ? separator + 1 : type;
+}
+
 static bool find_of_send(const struct work *work, const struct event_filter *filter, const char *recipient_key,
                          const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
                          struct db_page *ret_page, struct error *err)
@@ -121,7 +137,7 @@ static bool find_of_send(const struct work *work, const struct event_filter *fil
         .automation_id = filter->automation_id,
         .run_id = filter->run_id,
         .recipient_key = recipient_key,
-        .event_type = filter->event_type,
+        .event_type = stored_type(filter->event_type),
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
         .from_start = !cursor_start->set,
@@ -140,7 +156,7 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
         .brand_id = work->brand_id,
         .recipient_key = recipient_key,
         .automation_id = filter->automation_id,
-        .event_type = filter->event_type,
+        .event_type = stored_type(filter->event_type),
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
         .from_start = !cursor_start->set,
@@ -160,7 +176,7 @@ static bool find_of_run(const struct work *work, const struct event_filter *filt
         .run_id = filter->run_id,
         .recipient_key = recipient_key,
         .automation_id = filter->automation_id,
-        .event_type = filter->event_type,
+        .event_type = stored_type(filter->event_type),
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
         .from_start = !cursor_start->set,
@@ -177,7 +193,7 @@ static bool find_of_automation(const struct work *work, const struct event_filte
     struct event_page_of_automation_params params = {
         .brand_id = work->brand_id,
         .automation_id = filter->automation_id,
-        .event_type = filter->event_type,
+        .event_type = stored_type(filter->event_type),
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
         .from_start = !cursor_start->set,
@@ -202,7 +218,7 @@ static bool find_event_page(const struct work *work, const struct event_filter *
         return find_of_automation(work, filter, cursor_start, limit, ret_rows, ret_page, err);
     struct event_page_params params = {
         .brand_id = work->brand_id,
-        .event_type = filter->event_type,
+        .event_type = stored_type(filter->event_type),
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
         .from_start = !cursor_start->set,
@@ -218,7 +234,7 @@ static void write_event(const struct work *work, const struct event_row *event, 
     json_object_begin(json);
     json_member_id(json, work, "id", ID_EVENT, event->id);
     json_member_text(json, "domain", event->domain);
-    json_member_text(json, "eventType", event->event_type);
+    json_member_text(json, "eventType", wire_type(work, event));
     json_member_time(json, "occurredAt", event->occurred_at);
     json_member_text_if(json, "recipientEmail", event->recipient_email);
     json_member_id_if(json, work, "sendId", ID_SEND, event->send_id);

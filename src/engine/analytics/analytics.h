@@ -12,7 +12,6 @@ enum {
     EVENTS_DEFAULT_DAYS = 7,
     AUTOMATIONS_DEFAULT_DAYS = 30,
     ANALYTICS_MAX_DAYS = 366,
-    ANALYTICS_AUTOMATIONS_MAX = 1000, /* rows of automations; the totals count all */
 };
 
 /* A time range: from inclusive, to exclusive. An end that was not given depends on the current time. */
@@ -48,7 +47,7 @@ struct event_filter {
 MUST_CHECK bool analytics_events(const struct work *work, const struct event_filter *filter, int64_t limit, const char *cursor,
                                  struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 
-/* The resource "automationFigures": runs and mail of each automation on the days (UTC) of the window, newest automation first
- * (automation_figures.c). One round trip. */
-MUST_CHECK bool analytics_automations(const struct work *work, struct window window, struct json_writer *json, struct error *err)
-    NONNULL(1, 3, 4);
+/* The resource "automationFigures": runs and mail of each automation on the days (UTC) of the window, newest automation first, in
+ * pages; the totals count all (automation_figures.c). One round trip. Errors: INVALID_REQUEST (cursor). */
+MUST_CHECK bool analytics_automations(const struct work *work, struct window window, int64_t limit, const char *cursor,
+                                      struct json_writer *json, struct error *err) NONNULL(1, 5, 6);

@@ -3,6 +3,7 @@
  */
 #include "sql/automation_figures.h"
 #include "engine/analytics/analytics.h"
+#include "engine/core/page.h"
 
 /* The totals are summed up in a row of the same shape. */
 static void add_to(struct automation_figures_row *total, const struct automation_figures_row *row)
@@ -59,25 +60,55 @@ static void write_automation(const struct work *work, const struct automation_fi
     json_object_end(json);
 }
 
-bool analytics_automations(const struct work *work, struct window window, struct json_writer *json, struct error *err)
+static size_t rows_before_page(const struct automation_figures_row *rows, size_t count, const struct page_cursor *cursor_start)
 {
-    struct automation_figures_params params = { .brand_id = work->brand_id, .from_time = window.from_us, .to_time = window.to_us };
-    struct automation_figures_row *rows;
-    size_t count;
-    if (!sql_automation_figures(work->conn, work->arena, &params, &rows, &count, err))
-        return false;
+    size_t skipped = 0;
+    while (cursor_start->set && skipped < count &&
+           (rows[skipped].created_at > cursor_start->number ||
+            (rows[skipped].created_at == cursor_start->number && rows[skipped].id >= cursor_start->id)))
+        skipped++;
+    return skipped;
+}
+
+static void write_page(const struct work *work, const struct automation_figures_row *rows, size_t count, int64_t limit,
+                       const char *binding, struct json_writer *json)
+{
+    struct page page = page_begin(json, limit, (struct db_page){ .count = count });
+    while (page_next_row(&page))
+        write_automation(work, &rows[page.shown - 1], json);
+    struct page_cursor end = { .set = false };
+    if (page.shown > 0)
+        end = (struct page_cursor){ .number = rows[page.shown - 1].created_at, .id = rows[page.shown - 1].id };
+    page_end(&page, work, binding, end);
+}
+
+static void write_totals(const struct automation_figures_row *rows, size_t count, struct json_writer *json)
+{
     struct automation_figures_row total = { .id = 0 };
-    json_list_begin(json);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         add_to(&total, &rows[i]);
-        if (i < ANALYTICS_AUTOMATIONS_MAX)
-            write_automation(work, &rows[i], json);
-    }
-    json_array_end(json);
     json_key(json, "totals");
     json_object_begin(json);
     write_counts(&total, json);
     json_object_end(json);
+}
+
+bool analytics_automations(const struct work *work, struct window window, int64_t limit, const char *cursor,
+                           struct json_writer *json, struct error *err)
+{
+    const char *binding =
+        arena_printf(work->arena, "analytics.automations|%lld|%lld", (long long)(window.has_from ? window.from_us : 0),
+                     (long long)(window.has_to ? window.to_us : 0));
+    struct automation_figures_params params = { .brand_id = work->brand_id, .from_time = window.from_us, .to_time = window.to_us };
+    struct page_cursor cursor_start;
+    struct automation_figures_row *rows;
+    size_t count;
+    if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+        !sql_automation_figures(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    size_t skipped = rows_before_page(rows, count, &cursor_start);
+    write_page(work, &rows[skipped], count - skipped, limit, binding, json);
+    write_totals(rows, count, json);
     window_write(window, json);
     json_object_end(json);
     return true;

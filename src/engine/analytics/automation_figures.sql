@@ -2,7 +2,7 @@
 -- their carriers. An automation that was deleted is there while it has figures.
 -- name: automation_figures :many
 -- params: brand_id bigint, from_time timestamptz, to_time timestamptz
--- columns: id bigint, name text, is_published boolean, runs bigint, completed bigint, failed bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, is_tracked boolean, last_run_at timestamptz null
+-- columns: id bigint, name text, is_published boolean, runs bigint, completed bigint, failed bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, is_tracked boolean, last_run_at timestamptz null, created_at timestamptz
 with days as materialized (
     select (:from_time::timestamptz at time zone 'UTC')::date as first,
            ((:to_time::timestamptz - interval '1 microsecond') at time zone 'UTC')::date as last
@@ -31,7 +31,7 @@ with days as materialized (
 select a.id, a.name, a.live_version_id is not null and a.deleted_at is null,
        coalesce(r.started, 0)::bigint, coalesce(r.completed, 0)::bigint, coalesce(r.failed, 0)::bigint, coalesce(m.sent, 0)::bigint,
        coalesce(m.delivered, 0)::bigint, coalesce(m.opened, 0)::bigint, coalesce(m.clicked, 0)::bigint, coalesce(m.bounced, 0)::bigint,
-       coalesce(m.complained, 0)::bigint, coalesce(m.unsubscribed, 0)::bigint, coalesce(m.is_tracked, false), l.started_at
+       coalesce(m.complained, 0)::bigint, coalesce(m.unsubscribed, 0)::bigint, coalesce(m.is_tracked, false), l.started_at, a.created_at
   from automations a
   left join runs r on r.automation_id = a.id
   left join mail m on m.automation_id = a.id

@@ -100,13 +100,19 @@ with given as (
 )
 select count(*) from noted;
 
--- Records an event that could not be fired.
+-- Records an event that could not be fired, also in the feed.
 -- name: integration_event_reject :one
 -- params: brand_id bigint, trigger_id bigint, provider text, reason text, now timestamptz
 -- columns: id bigint
-insert into trigger_instances (brand_id, occurred_at, trigger_id, source, provider, state, rejection_reason, processed_at)
-values (:brand_id, :now, :trigger_id, 'integration', :provider, 'rejected', :reason, :now)
-returning id;
+with rejected as (
+    insert into trigger_instances (brand_id, occurred_at, trigger_id, source, provider, state, rejection_reason, processed_at)
+    values (:brand_id, :now, :trigger_id, 'integration', :provider, 'rejected', :reason, :now)
+    returning id
+), told as (
+    insert into events (brand_id, occurred_at, domain, event_type, summary, trigger_instance_id)
+    select :brand_id, :now, 'inbound', 'unresolved', :reason, id from rejected
+)
+select id from rejected;
 
 -- Remembers the contact of a person.
 -- name: integration_person_keep :exec

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "sql/emails.h"
 
 #include <endian.h>
@@ -31,6 +32,15 @@ static bool has_text(struct text_list list, const char *text)
     return false;
 }
 
+static bool refuse_client(const struct work *work, size_t place, const char *id, struct error *err)
+{
+    const char *ids[MAIL_CLIENT_COUNT];
+    for (size_t i = 0; i < MAIL_CLIENT_COUNT; i++)
+        ids[i] = mail_clients[i].id;
+    fail(err, ERR_INVALID_REQUEST, arena_printf(work->arena, "clients.%zu", place), "%.64s is not a known client.", id);
+    return error_suggest_name(err, id, ids, MAIL_CLIENT_COUNT);
+}
+
 /* The named clients, each once; those of the default when none is named. */
 static bool read_clients(const struct work *work, const struct preview_request *request, struct text_list *ret_clients,
                          struct error *err)
@@ -40,8 +50,7 @@ static bool read_clients(const struct work *work, const struct preview_request *
     for (size_t i = 0; i < request->clients.count; i++) {
         const char *id = request->clients.items[i];
         if (mail_client_find(id) == NULL)
-            return fail(err, ERR_INVALID_REQUEST, arena_printf(work->arena, "clients.%zu", i),
-                        "%.64s is not a known client. GET /v1/help lists them.", id);
+            return refuse_client(work, i, id, err);
         if (!has_text(*ret_clients, id))
             ids[ret_clients->count++] = id;
     }

@@ -37,7 +37,7 @@ select a.id, r.started_at
                       order by id desc
                       limit 1) r;
 
--- Records a fire and its event.
+-- Records a fire and its events: that an integration sent it, and whether an automation starts with it.
 -- name: fire_record :exec
 -- params: brand_id bigint, id bigint, trigger_id bigint, source text, provider text null, contact_id bigint, email text, email_key text, matched bigint[], runs bigint[], not_started jsonb, has_findings boolean, now timestamptz
 with recorded as (
@@ -47,4 +47,8 @@ with recorded as (
             :has_findings, :now)
 )
 insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, trigger_instance_id)
-values (:brand_id, :now, 'trigger', 'fired', :email, :email_key, :id);
+select :brand_id, :now, t.domain, t.type, :email, :email_key, :id
+  from (values (1, 'inbound', 'received'),
+               (2, 'trigger', case when cardinality(:matched::bigint[]) = 0 then 'unmatched' else 'fired' end)) as t (place, domain, type)
+ where t.domain = 'trigger' or :source::text = 'integration'
+ order by t.place;

@@ -65,20 +65,29 @@ static bool refuse_payload(const struct work *work, const struct contract_findin
     return error_with_details(err, buf_text(details));
 }
 
+void fire_payload_find(const struct work *work, const struct contract *contract, const json_t *given,
+                       struct contract_check *ret_check, struct address *ret_address)
+{
+    contract_check(work, contract, given, ret_check);
+    struct contract_finding *faults = arena_array(work->arena, ret_check->error_count + 1, sizeof(*faults));
+    for (size_t i = 0; i < ret_check->error_count; i++)
+        faults[i] = ret_check->errors[i];
+    ret_check->error_count += find_bad_address(work, ret_check, ret_address, &faults[ret_check->error_count]);
+    ret_check->errors = faults;
+}
+
 bool fire_payload_check(const struct work *work, const struct contract *contract, const json_t *given,
                         struct fire_payload *ret_payload, struct error *err)
 {
     struct contract_check check;
-    contract_check(work, contract, given, &check);
+    struct address address = { .key = NULL };
+    fire_payload_find(work, contract, given, &check, &address);
     *ret_payload = (struct fire_payload){
         .object = check.payload,
         .fallbacks = check.fallbacks,
+        .address = address,
         .warnings = check.warnings,
         .warning_count = check.warning_count,
     };
-    struct contract_finding *faults = arena_array(work->arena, check.error_count + 1, sizeof(*faults));
-    for (size_t i = 0; i < check.error_count; i++)
-        faults[i] = check.errors[i];
-    size_t count = check.error_count + find_bad_address(work, &check, &ret_payload->address, &faults[check.error_count]);
-    return count == 0 || refuse_payload(work, faults, count, err);
+    return check.error_count == 0 || refuse_payload(work, check.errors, check.error_count, err);
 }

@@ -1,7 +1,6 @@
 /*
- * Private to the triggers module: the check of the payload of a fire, by the
- * contract of the trigger and of its address. Messages hold no value of the
- * payload.
+ * The check of the payload of a fire, by the contract of the trigger and of its
+ * address. Messages hold no value of the payload.
  */
 #pragma once
 
@@ -15,6 +14,10 @@ struct fire_payload {
     const struct contract_finding *warnings;
     size_t warning_count;
 };
+
+/* The check of the contract, and the fault of the address behind its errors. Without errors there is an address. */
+void fire_payload_find(const struct work *work, const struct contract *contract, const json_t *given,
+                       struct contract_check *ret_check, struct address *ret_address) NONNULL(1, 2, 4, 5);
 
 /* Errors: INVALID_PAYLOAD, with {"errors": [{code, field, message, expectedType?, actualType?}]} in details. */
 MUST_CHECK bool fire_payload_check(const struct work *work, const struct contract *contract, const json_t *given,

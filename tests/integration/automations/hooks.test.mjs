@@ -214,6 +214,9 @@ describe('events of integrations', LIMIT, () => {
       assert.equal(instance.source, 'integration');
       assert.equal(instance.provider, kind);
       assert.deepEqual(instance.automationRunIds, [], 'no automation listens');
+      const { data } = await must('GET', `/v1/analytics/events?recipient=${address(name)}`);
+      assert.deepEqual(data.map(({ eventType }) => eventType), ['trigger_unmatched', 'inbound_received'], kind);
+      assert.ok(data.every(({ triggerInstanceId }) => triggerInstanceId === answer.body.triggerInstanceId));
     }
   });
 
@@ -231,6 +234,8 @@ describe('events of integrations', LIMIT, () => {
     const instance = await must('GET', `/v1/automations/trigger-instances/${body.triggerInstanceId}`);
     assert.deepEqual(instance.matchedAutomationIds, [automationId]);
     assert.equal(instance.automationRunIds.length, 1);
+    const { data: fired } = await must('GET', '/v1/analytics/events?eventType=trigger_fired');
+    assert.deepEqual(fired.map(({ recipientEmail }) => recipientEmail), [address('kim')]);
     assert.equal(await outcome('payments', event), 'repeated');
     assert.deepEqual(await rows('select email, status from automation_runs'), [`${address('kim')}|running`]);
     assert.equal(await one(`select count(*) from trigger_payloads where position('${MARKER}'::bytea in sealed) > 0`), '0', 'the payload is sealed');
@@ -289,6 +294,8 @@ describe('events of integrations', LIMIT, () => {
       const instance = await must('GET', `/v1/automations/trigger-instances/${answer.body.triggerInstanceId}`);
       assert.equal(instance.state, 'rejected');
       assert.match(instance.rejectionReason, /address/);
+      const { data: [told] } = await must('GET', '/v1/analytics/events?eventType=inbound_unresolved&limit=1');
+      assert.deepEqual([told.triggerInstanceId, told.summary, told.recipientEmail], [answer.body.triggerInstanceId, instance.rejectionReason, undefined]);
       assert.equal(await outcome(kind, event, kind === 'identity' || kind === 'authentication' ? {} : undefined), kind === 'identity' || kind === 'authentication' ? 'rejected' : 'repeated');
     }
     assert.equal(await one('select count(*) from contacts'), contacts);

@@ -2,7 +2,6 @@
 // a brand connection sees, and one account of scopes, windows, keys and credits over all transports.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -211,9 +210,12 @@ test('R-418: list tools page by ten rows and say how to go on', LIMIT, async () 
   for (const tool of ['search_templates', 'list_flows']) assert.equal((await must(place.mcp.call(tool, {}))).pagination.limit, DEFAULT_PAGE);
   const events = await must(place.mcp.call('get_email_analytics', { view: 'events' }));
   assert.equal(events.pagination.limit, DEFAULT_PAGE);
-  // Not built yet, so its declaration must do.
-  const insights = JSON.parse(readFileSync(join(ROOT, 'tools/insights/list_insights.json'), 'utf8'));
-  assert.equal(insights.default.limit, DEFAULT_PAGE);
+  const automations = await must(place.mcp.call('get_email_analytics', { view: 'automations' }));
+  assert.equal(automations.pagination.limit, DEFAULT_PAGE);
+  const { emailId } = await must(place.mcp.call('import_email', { content: HTML, title: 'Placed' }));
+  for (const [tool, args] of [['list_insights'], ['list_automations'], ['list_triggers'], ['list_trigger_events'], ['list_automation_runs'], ['get_inbox_placement_results', { emailId }]]) {
+    assert.equal((await must(place.mcp.call(tool, args))).pagination.limit, DEFAULT_PAGE, tool);
+  }
 });
 
 // ---- Who sees what ----

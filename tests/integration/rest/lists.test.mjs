@@ -21,6 +21,7 @@ const LISTS = [...catalogue.operations.values()].filter((op) => op.built && op.r
 
 // How many rows are there at least, what names one, and the parameters of the path.
 const FILLED = {
+  'analytics.automations': { rows: 3, key: 'automationId' },
   'analytics.events': { rows: 8, key: 'id' },
   'apiKeys.list': { rows: 3, key: 'keyId' },
   'audiences.list': { rows: 3, key: 'audienceId' },
