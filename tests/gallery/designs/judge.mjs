@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 import { validateHtml } from '../validator.mjs';
-import { setView, show } from './screen.mjs';
+import { picture, setView, show } from './screen.mjs';
 
 export const MAX_HTML_BYTES = 95_000; // Gmail clips a message at 102 KB
 export const VIEWS = [{ width: 600, scheme: 'light' }, { width: 600, scheme: 'dark' }, { width: 375, scheme: 'light' }, { width: 375, scheme: 'dark' }];
@@ -61,9 +61,21 @@ async function judgeView(page, view) {
   ];
 }
 
+/** The shortened HTML looks as mjml wrote it, byte for byte of the picture. */
+async function judgeShortened(browser, { filled, long }) {
+  const [short, page] = await Promise.all([filled, long].map((html) => show(browser, html, VIEWS[0])));
+  const found = [];
+  for (const view of VIEWS) {
+    const pictures = [await picture(short, view), await picture(page, view)];
+    if (!Buffer.from(pictures[0]).equals(Buffer.from(pictures[1]))) found.push(`${view.width} px, ${view.scheme}: the shortened HTML looks different`);
+  }
+  await Promise.all([short.close(), page.close()]);
+  return found;
+}
+
 /** All findings about a design, a line each. */
 export async function judge(browser, design) {
-  const found = await judgeSource(design);
+  const found = [...await judgeSource(design), ...await judgeShortened(browser, design)];
   const page = await show(browser, design.filled, VIEWS[0]);
   try {
     await page.evaluate(AXE);
