@@ -2,6 +2,7 @@
 // of a result that the model sees, capabilities of the client.
 
 import { McpHttpClient, metaOf } from '../lib/mcp_http_client.mjs';
+import { callOperation } from './operations.mjs';
 
 const MODERN = '2026-07-28';
 const CLIENT = { name: 'agent', version: '1' };
@@ -28,13 +29,22 @@ export const FORM_LENSES = [
  * An open connection of the place's player: request(method, params) → the whole answering message, close(). A server that asks during a
  * call gets the answer of `serve(method, params)`.
  */
-export function connect(place, lens, serve) {
-  return lens.transport === 'http' ? connectHttp(place, lens) : connectStdio(place, lens, serve);
+export async function connect(place, lens, serve) {
+  const connection = await (lens.transport === 'http' ? connectHttp(place, lens) : connectStdio(place, lens, serve));
+  const http = clientOf(place);
+  return {
+    request: async (method, params) => (method === 'tools/call' && (await callOperation(http, params.name, params.arguments))) || connection.request(method, params),
+    close: async () => {
+      http.close();
+      await connection.close();
+    },
+  };
 }
 
+const clientOf = (place) => place.places.server.client(place.key, place.brandId ? { 'x-brand-id': place.brandId } : {});
+
 async function connectHttp(place, { version, capabilities = {} }) {
-  const headers = place.brandId ? { 'x-brand-id': place.brandId } : {};
-  const http = place.places.server.client(place.key, headers);
+  const http = clientOf(place);
   const client = new McpHttpClient(http, {}, capabilities);
   const close = () => http.close();
   if (version === MODERN) return { request: (method, params) => client.request(method, params), close };

@@ -8,7 +8,11 @@ import { Operator } from '../cases/runner/operator.mjs';
 import { SqlSession } from '../lib/database.mjs';
 import { BINARY, Installation } from '../lib/installation.mjs';
 import { connect, FORM_LENSES, LENSES } from './connections.mjs';
+import { ImageServer } from '../lib/image_server.mjs';
+import { SiteServer } from '../lib/site_server.mjs';
+import { colourPng } from '../lib/images.mjs';
 import { judgeAlways, judgeDone, judgeGiven, judgeUndone } from './judge.mjs';
+import { OPERATIONS } from './operations.mjs';
 import { Places } from './places.mjs';
 import { playDeclined, playForeignIds, playGolden, playGuessing, playStumbling, playSweeping, playUnanswered, repeatAll, roundsOf, seeded } from './players.mjs';
 
@@ -26,7 +30,7 @@ export async function loadJobs(wanted = []) {
 }
 
 /**
- * What a job waits for: tools, arguments (tool.argument) or values (tool.argument=value) that tools/list does not have, and members
+ * What a job waits for: tools or operations, arguments (tool.argument) or values (tool.argument=value) that tools/list does not have, and members
  * of declared results (result#member).
  */
 export function waitsFor({ needs }, tools) {
@@ -35,6 +39,7 @@ export function waitsFor({ needs }, tools) {
 }
 
 function hasTool(need, tools) {
+  if (tools.some(({ name }) => name === need)) return true;
   const [, name, argument, value] = /^(\w+)(?:\.(\w+))?(?:=(\w+))?$/.exec(need);
   const tool = tools.find((one) => one.name === name);
   const property = tool?.inputSchema.properties[argument];
@@ -47,20 +52,44 @@ function hasMember(need) {
   return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).properties[member] !== undefined;
 }
 
-/** An installation with a server, for all jobs of a run. */
-export async function openEvaluation() {
-  const installation = new Installation({ DNS_SERVERS: '127.0.0.1:1', DOCS_URL: 'https://posthorn.example/docs' });
+const PUBLIC_URL = 'https://mail.example/posthorn';
+
+/** What the briefs name by its address: a website that forbids its reading, and a picture. */
+async function openSites() {
+  const closed = await new SiteServer(null, { '/robots.txt': 'User-agent: *\nDisallow: /\n' }).start();
+  const images = new ImageServer();
+  images.files['/copper-teapot.png'] = ['image/png', colourPng(640, 400, (x, y) => [180, 90 + (x % 32), 40 + (y % 16)])];
+  await images.start();
+  return { sites: { closed: closed.base, picture: `${images.base}/copper-teapot.png` }, stop: () => Promise.all([closed.stop(), images.stop()]) };
+}
+
+/** An installation with a server: {places, close}. */
+async function openInstallation(sites, options) {
+  const installation = new Installation({ DNS_SERVERS: '127.0.0.1:1', DOCS_URL: 'https://posthorn.example/docs', FETCH_ALLOW_LOOPBACK: 1, ...options });
   const server = await installation.serve();
   server.ignoreLog();
   const operator = new Operator(BINARY, installation.data, { env: installation.environment });
   const database = await SqlSession.open(installation);
-  const places = new Places(installation, server, operator, database);
   const close = async () => {
     await database.close();
     await operator.close();
     return installation.dispose();
   };
-  return { places, close };
+  return { places: new Places(installation, server, operator, database, sites), close };
+}
+
+/** The places of all jobs of a run. Jobs about pictures are in an installation with a public address: `places.withPublicUrl`. */
+export async function openEvaluation() {
+  const { sites, stop } = await openSites();
+  const opened = [await openInstallation(sites), await openInstallation(sites, { PUBLIC_URL })];
+  const [{ places }, { places: withPublicUrl }] = opened;
+  const close = async () => {
+    const left = [];
+    for (const one of opened) left.push(...await one.close());
+    await stop();
+    return left;
+  };
+  return { places: Object.assign(places, { withPublicUrl }), close };
 }
 
 /** tools/list of a key that is bound to no brand, which sees all tools. */
@@ -99,7 +128,7 @@ class JobRun {
     if (this.golden === undefined) return this;
     for (const lens of this.#lenses()) await this.test(`golden, ${lens.name}`, () => this.#done(lens, (place) => playGolden(job, place, lens)));
     for (let round = 0; round < roundsOf(job); round++) await this.test(`stumbling, round ${round + 1}`, () => this.#stumble(round));
-    if (job.hasBrand !== false) await this.test('sweeping', () => this.#sweep());
+    if (job.hasBrand !== false || job.sweeps) await this.test('sweeping', () => this.#sweep());
     if (this.#asks()) await this.test('reckless, without a yes', () => this.#withoutYes());
     if (job.hasBrand !== false) await this.test('reckless, ids of others', () => this.#foreignIds());
     await this.test('reckless, again under new keys', () => this.#again());
@@ -179,19 +208,20 @@ class JobRun {
 /** Plays the jobs, several side by side: {runs, waiting, tools}. `report(run)` hears of each that has ended. */
 export async function evaluate(places, jobs, report) {
   const tools = await listTools(places);
+  const callable = [...tools, ...OPERATIONS];
   const waiting = {};
   const queue = [];
   for (const job of Object.values(jobs)) {
-    const missing = waitsFor(job, tools);
+    const missing = waitsFor(job, callable);
     // A part of a job may wait alone: the script leaves it out until it is declared.
-    job.waitingParts = Object.entries(job.parts ?? {}).filter(([, needs]) => waitsFor({ needs }, tools) !== undefined).map(([part]) => part);
+    job.waitingParts = Object.entries(job.parts ?? {}).filter(([, needs]) => waitsFor({ needs }, callable) !== undefined).map(([part]) => part);
     if (missing === undefined) queue.push(job);
     else waiting[job.name] = missing;
   }
   const runs = [];
   const work = async () => {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-      const run = await new JobRun(places, tools, job).all();
+      const run = await new JobRun(job.isPublic ? places.withPublicUrl : places, callable, job).all();
       runs.push(run);
       report(run);
     }
@@ -220,4 +250,4 @@ export function totalsOf(runs, tools) {
   };
 }
 
-export const BOUNDS = { bytes: 44_000, mendedShare: 0.95, listBytes: 54_000, toolBytes: 950, callsMore: 1 };
+export const BOUNDS = { bytes: 48_000, mendedShare: 0.95, listBytes: 54_000, toolBytes: 950, callsMore: 1 };

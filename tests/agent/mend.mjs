@@ -171,7 +171,8 @@ function* converted(args, path, value, text) {
   if (least !== undefined && Number.isFinite(Number(value))) yield edited(args, path, () => Math.min(Math.max(Number(value), Number(least)), Number(most)));
   const bound = AT_MOST.exec(text)?.[1];
   if (bound !== undefined && typeof value === 'number') yield edited(args, path, () => Math.min(value, Number(bound)));
-  if (/number|integer/i.test(text) && typeof value === 'string' && Number.isFinite(Number(value))) yield edited(args, path, () => Number(value));
+  // A number as text, perhaps with its unit.
+  if (/number|integer/i.test(text) && typeof value === 'string' && Number.isFinite(Number.parseFloat(value))) yield edited(args, path, () => Number.parseFloat(value));
   if (/boolean|true or false/i.test(text)) {
     if (/^(true|yes|1)$/i.test(String(value))) yield edited(args, path, () => true);
     if (/^(false|no|0)$/i.test(String(value))) yield edited(args, path, () => false);

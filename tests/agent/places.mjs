@@ -5,6 +5,8 @@ import assert from 'node:assert/strict';
 import { until } from '../lib/processes.mjs';
 
 const NEIGHBOUR = 'Neighbour';
+/** Columns that a job in the background changes, which draws the pictures of designs. */
+const DRAWN = "array['preview_image', 'preview_version', 'preview_tried_at']";
 /** Tables that change with every call, whatever it does, or once a minute for every brand (insight_runs). */
 const BOOKKEEPING = ['audit_log', 'insight_runs', 'jobs', 'send_confirmations', 'session_brands', 'short_tokens'];
 
@@ -13,9 +15,9 @@ export class Places {
   #tables;
   #first;
 
-  /** `operator` runs commands of the installation, `database` is an SqlSession. */
-  constructor(installation, server, operator, database) {
-    Object.assign(this, { installation, server, operator, database });
+  /** `operator` runs commands of the installation, `database` is an SqlSession, `sites` are addresses by their names. */
+  constructor(installation, server, operator, database, sites) {
+    Object.assign(this, { installation, server, operator, database, sites });
   }
 
   /**
@@ -91,10 +93,10 @@ class Place {
     return answer.body;
   }
 
-  /** The key of the row of the player's brand, which the player may have made. */
+  /** The key of the row of the player's brand, which the player may have made; 0 until then. */
   async brandKey() {
     this.ownKey ??= await this.sql(`select id from brands where organization_id = ${this.organizationKey} and id <> ${this.neighbourKey} order by id desc limit 1`);
-    return this.ownKey;
+    return this.ownKey ?? 0;
   }
 
   /** The first value of a statement, in which $BRAND is the key of the player's brand. */
@@ -161,11 +163,11 @@ class Place {
     await until('automations are at rest', async () => (await this.sql(`select not exists (${due}) and not exists (${unsettled})`)) === 't');
   }
 
-  /** Of all rows of a brand, in any order. */
+  /** Of all rows of a brand, in any order; a line for each table, so that a difference names it. */
   async #checksum(brandKey) {
-    const tables = await this.places.tables();
-    const parts = tables.map((name) => `select '${name}' || md5(t::text) as sum from ${name} t where brand_id = ${brandKey}`);
-    return this.sql(`select md5(string_agg(sum, '' order by sum)) from (${parts.join(' union all ')} union all select md5(b::text) from brands b where id = ${brandKey}) as sums`);
+    const tables = (await this.places.tables()).map((name) => [name, 'brand_id']);
+    const parts = [...tables, ['brands', 'id']].map(([name, key]) => `select '${name} ' || md5(string_agg(row, '' order by row)) as sum from (select md5((to_jsonb(t) - ${DRAWN})::text) as row from ${name} t where ${key} = ${brandKey}) rows`);
+    return this.sql(`select string_agg(sum, ';' order by sum) from (${parts.join(' union all ')}) as sums`);
   }
 }
 

@@ -73,6 +73,19 @@ export function processesOf(folder) {
     .map(({ pid, command }) => ({ pid, command }));
 }
 
+/** The processes of the browser that a renderer of an installation has started: the shell that confines it and the browser, not its pages. */
+export function browsersOf(installation) {
+  const renderers = new Set(installation.renderers().map(({ pid }) => pid));
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  const isBrowser = (pid) => /--remote-debugging-pipe/.test(commandLine(pid)) && !/ --type=/.test(commandLine(pid));
+  return pids.filter((pid) => isBrowser(pid) && ancestorsOf(pid).some((above) => renderers.has(above)));
+}
+
+function ancestorsOf(pid) {
+  const above = parentOf(pid);
+  return above > 1 ? [above, ...ancestorsOf(above)] : [];
+}
+
 /** Ends a process; 0, for one that is not there, ends nothing. */
 export function kill(pid, signal = 'SIGKILL') {
   if (pid > 1) unless(undefined, () => process.kill(pid, signal));

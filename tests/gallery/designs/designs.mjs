@@ -46,11 +46,13 @@ export class Designs {
     return reply;
   }
 
-  /** A composed and drawn design: {name, brief, brand, document, look, warnings, inventions, html, text, subject, filled}. */
+  /** A composed and drawn design: {name, brief, brand, document, look, warnings, inventions, html, text, subject, filled; long: filled, as mjml writes it}. */
   async make(brief, brand, more) {
     const composed = await this.compose(brief, brand, more);
-    const { html, text, report } = await drawDocument(composed.document, composed.look, { locale: brand.locale, timeZone: brand.timeZone });
-    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: plain.parseAndRenderSync(composed.document.subjectLine ?? '', valuesOf(brand)), filled: fill(html, brand) };
+    const locale = { locale: brand.locale, timeZone: brand.timeZone };
+    const { html, text, report } = await drawDocument(composed.document, composed.look, locale);
+    const { html: long } = await drawDocument(composed.document, composed.look, locale, (written) => written);
+    return { ...composed, name: `${brief.id}, ${brand.id}`, brief, brand, html, text, report, subject: plain.parseAndRenderSync(composed.document.subjectLine ?? '', valuesOf(brand)), filled: fill(html, brand), long: fill(long, brand) };
   }
 
   close() {

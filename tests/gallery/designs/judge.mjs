@@ -3,8 +3,9 @@
 
 import { readFileSync } from 'node:fs';
 
+import { dressMail } from '../../../src/render/sidecar/quality/clients/dress.mjs';
 import { validateHtml } from '../validator.mjs';
-import { setView, show } from './screen.mjs';
+import { picture, setView, show } from './screen.mjs';
 
 export const MAX_HTML_BYTES = 95_000; // Gmail clips a message at 102 KB
 export const VIEWS = [{ width: 600, scheme: 'light' }, { width: 600, scheme: 'dark' }, { width: 375, scheme: 'light' }, { width: 375, scheme: 'dark' }];
@@ -61,9 +62,36 @@ async function judgeView(page, view) {
   ];
 }
 
+/** Clients whose own rules and colours change a mail, as previews of designs simulate them. */
+const CLIENTS = JSON.parse(readFileSync(new URL('../../../schemas/clients.json', import.meta.url), 'utf8'))
+  .filter(({ id }) => ['outlook2021_win11_lm_dt', 'outlook2021_win11_dm_dt', 'android16_gmailapp_pixel10_dm'].includes(id));
+
+async function looksDifferent(browser, sources, view) {
+  const pictures = [];
+  for (const html of sources) {
+    const page = await show(browser, html, view);
+    pictures.push(Buffer.from(await picture(page, view)));
+    await page.close();
+  }
+  return !pictures[0].equals(pictures[1]);
+}
+
+/** The shortened HTML looks as mjml wrote it, byte for byte of the picture. */
+async function judgeShortened(browser, { filled, long }) {
+  const found = [];
+  for (const view of VIEWS) {
+    if (await looksDifferent(browser, [filled, long], view)) found.push(`${view.width} px, ${view.scheme}: the shortened HTML looks different`);
+  }
+  for (const client of CLIENTS) {
+    const dressed = [filled, long].map((html) => dressMail({ html, text: null, client, types: {} }).html);
+    if (await looksDifferent(browser, dressed, client)) found.push(`${client.label}: the shortened HTML looks different`);
+  }
+  return found;
+}
+
 /** All findings about a design, a line each. */
 export async function judge(browser, design) {
-  const found = await judgeSource(design);
+  const found = [...await judgeSource(design), ...await judgeShortened(browser, design)];
   const page = await show(browser, design.filled, VIEWS[0]);
   try {
     await page.evaluate(AXE);

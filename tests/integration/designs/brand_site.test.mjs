@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SqlSession, sql } from '../../lib/database.mjs';
+import { png } from '../../lib/images.mjs';
 import { Installation } from '../../lib/installation.mjs';
-import { kill, until } from '../../lib/processes.mjs';
+import { browsersOf, kill, until } from '../../lib/processes.mjs';
 import { SiteServer, answersOf } from '../../lib/site_server.mjs';
 
 const LIMIT = { timeout: 300_000 };
@@ -32,7 +33,12 @@ describe('with a public address', LIMIT, () => {
     assert.deepEqual([made.body.status, made.body.ready], ['extracting', false], 'the call does not wait');
     return made.body.brandId;
   };
-  const read = async (brandId) => (await rest.get(`/v1/brands/${brandId}`)).body;
+  /** A killed runner takes the database along; until the next one is there, calls answer 503. */
+  const read = async (brandId) => {
+    let answer;
+    await until('the database is there', async () => (answer = await rest.get(`/v1/brands/${brandId}`)).status !== 503, 120_000);
+    return answer.body;
+  };
   const ended = async (brandId) => {
     let brand;
     await until('the website is read', async () => (brand = await read(brandId)).status !== 'extracting', 120_000);
@@ -163,4 +169,48 @@ describe('with a public address', LIMIT, () => {
       (select count(*) from audit_log where operation = 'brands.create' and '${brandId}' = any(subjects))`;
     assert.deepEqual(await sql(installation, left), ['0|1']);
   });
+
+  const ROPES = '<title>Ropes</title><h1>Ropes</h1><p>We make ropes.</p><img src="/photo.png" alt="A rope"><a href="/about">About us</a>';
+  const ABOUT = '<title>About us</title><link rel="stylesheet" href="/about.css"><h1>About us</h1><p>Ropes since 1904.</p>';
+  /** phase → the file whose request is held until the process has been killed, and its answer. */
+  const HELD_FILES = {
+    colours: ['/about.css', { 'content-type': 'text/css' }, 'h1 { color: #0a7f5a }'],
+    pictures: ['/photo.png', { 'content-type': 'image/png' }, png(640, 480, 90)],
+  };
+  const VICTIMS = {
+    runner: () => [installation.runnerPid],
+    renderer: () => installation.renderers().map(({ pid }) => pid),
+    browser: () => browsersOf(installation),
+  };
+
+  for (const [phase, [path, headers, bytes]] of Object.entries(HELD_FILES)) {
+    for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
+      test(`a ${victim} that is killed in the phase ${phase} leaves one brand with one set of pictures`, async () => {
+        const held = [];
+        let isHeld = true;
+        let brandId;
+        const answer = (response) => response.writeHead(200, headers).end(bytes);
+        const site = await serveSite(null, {
+          '/robots.txt': '', '/': ROPES, '/about': ABOUT,
+          [path]: async (response) => (isHeld && (await read(brandId)).phase === phase ? held.push(response) : answer(response)),
+        });
+        brandId = await create({ url: site.base, domain: `${victim}-${phase}.example` });
+        await until('the file is asked for in its phase', () => held.length > 0, 120_000);
+        const pids = pidsOf();
+        assert.ok(pids.length > 0, 'it is there');
+        for (const pid of pids) kill(pid);
+        isHeld = false;
+        for (const response of held.splice(0)) answer(response);
+        const brand = await ended(brandId);
+        assert.deepEqual([brand.status, brand.name, brand.error], ['completed', 'Ropes', undefined], JSON.stringify(brand));
+        const mine = inBrand(brandId);
+        const { data } = (await mine.get('/v1/brand/images?kind=brand')).body;
+        mine.close();
+        assert.deepEqual(data.map(({ alt }) => alt), ['A rope']);
+        const left = `select (select count(*) from jobs where kind = 'extract_brand' and state in ('queued', 'running')),
+          (select count(*) from audit_log where operation = 'brands.create' and '${brandId}' = any(subjects)), (select count(*) from credit_holds)`;
+        assert.deepEqual(await sql(installation, left), ['0|1|0']);
+      });
+    }
+  }
 });

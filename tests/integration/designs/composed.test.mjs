@@ -64,7 +64,7 @@ describe('composed designs', { timeout: 600_000 }, () => {
     for (const [category, found] of layouts) assert.ok(found.size >= LAYOUTS, category);
   });
 
-  test('the judge finds what is planted: a foreign fact, a placeholder, an empty heading, a poor contrast, a text that is too wide', async () => {
+  test('the judge finds what is planted: a foreign fact, a placeholder, an empty heading, a poor contrast, a text that is too wide, another look', async () => {
     const [brief] = lib.briefs;
     const design = await designs.make(brief, lib.brands[0]);
     const [first, ...others] = design.document.blocks;
@@ -73,6 +73,6 @@ describe('composed designs', { timeout: 600_000 }, () => {
     for (const fact of ['"Peter Parker"', '"4711"']) assert.ok(inventions.some((invention) => invention.includes(fact)), `${fact}:\n${inventions.join('\n')}`);
     const filled = design.filled.replace('</body>', '<h2></h2><p>Lorem {{ name }}</p><p style="color:#eeeeee;background:#ffffff">pale</p><div style="width:700px">wide</div></body>');
     const found = (await lib.judge(browser, { ...design, filled })).join('\n');
-    for (const finding of ['empty heading', 'placeholder', 'color-contrast', 'px too wide']) assert.ok(found.includes(finding), `${finding}:\n${found}`);
+    for (const finding of ['empty heading', 'placeholder', 'color-contrast', 'px too wide', 'looks different']) assert.ok(found.includes(finding), `${finding}:\n${found}`);
   });
 });

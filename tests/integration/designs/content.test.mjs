@@ -312,10 +312,19 @@ describe('content operations', LIMIT, () => {
     }
     const afterKills = await used();
     programs.set('kill-all');
-    const { error } = await transform({ ...args, width: 78 }, 503);
-    assert.equal(error.code, 'SERVICE_UNAVAILABLE');
+    const library = async () => (await rest.get('/v1/brand/images?limit=100')).body.data.map(({ url }) => url);
+    const pictures = await library();
+    images.files['/killed.png'] = ['image/png', colourPng(200, 150, (x, y) => [x, y, (x * y) % 97])];
+    for (const [path, body] of [
+      ['transform', { ...args, width: 78 }],
+      ['gif', { from: 'image', imageUrl: `${images.base}/squares.png`, prompt: 'zoom out', width: 98 }],
+      ['add-image', { imageUrl: `${images.base}/killed.png` }],
+    ]) {
+      const { status, body: { error } } = await rest.post(`/v1/content/${path}`, body);
+      assert.deepEqual([status, error?.code], [503, 'SERVICE_UNAVAILABLE'], path);
+    }
     programs.clear('kill-all');
-    assert.equal(await used(), afterKills);
+    assert.deepEqual([await used(), await library()], [afterKills, pictures], 'nothing is charged, and no picture is added');
 
     programs.set('hold');
     const headers = { 'idempotency-key': 'resize-once' };

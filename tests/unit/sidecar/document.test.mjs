@@ -176,12 +176,13 @@ describe('documents', () => {
     assert.match(arabic.html, /align="right"/);
   });
 
-  test('forty short blocks are not clipped; a warning tells the size of a longer document and its heaviest blocks', async () => {
-    const blocksOf = (count) => Array.from({ length: count }, () => ({ type: 'text', variant: 'plain', heading: 'A heading', body: 'A paragraph of some words.' }));
-    const short = await draw(blocksOf(40));
+  test('sixty ordinary blocks are not clipped; a warning tells the size of a longer document and its heaviest blocks', async () => {
+    const body = 'We have packed the first teas of the spring, picked by hand on the slopes above the lake, and they are in the shop until they are gone.';
+    const blocksOf = (count) => Array.from({ length: count }, () => ({ type: 'text', variant: 'plain', heading: 'A heading', body }));
+    const short = await draw(blocksOf(60));
     assert.deepEqual(short.report.warnings, []);
-    assert.ok(short.report.htmlBytes < 95 * 1024, `${short.report.htmlBytes} bytes`);
-    const long = await draw([...blocksOf(59), { type: 'text', variant: 'plain', body: 'many words '.repeat(1000) }]);
+    assert.ok(short.report.htmlBytes < 95_000, `${short.report.htmlBytes} bytes`);
+    const long = await draw([...blocksOf(59), { type: 'text', variant: 'plain', body: 'many words '.repeat(2000) }]);
     const [{ code, message }] = long.report.warnings;
     assert.equal(code, 'GMAIL_CLIP');
     assert.match(message, new RegExp(`^The HTML is ${Math.round(long.report.htmlBytes / 1024)} KB .* 60 blocks. Heaviest: b60 with `));
@@ -192,6 +193,17 @@ describe('documents', () => {
     assert.equal(html.match(/mso-table-lspace/g).length, 1);
     assert.match(html, /<!--\[if mso\]><style>table, td \{[^}]*mso-table-rspace: 0pt/);
     assert.match(html, /<b>two<\/b>\s<i>three<\/i>/);
+  });
+
+  test('text of a caller that looks like what is shortened stays', async () => {
+    const source = '<table border="0" cellpadding="0"><tr><td style="direction:ltr;padding:0px 0px 0px 1px;">in</td></tr></table>';
+    const marked = ['\u0005one', 'two\u0006', '\u0006three\u0005'];
+    const { html, text, blocks } = await draw([...marked.map((body) => ({ type: 'text', variant: 'plain', body })), { type: 'html', variant: 'plain', source }], { lang: 'ar' });
+    assert.equal(blocks.length, 4);
+    for (const word of ['one', 'two', 'three', 'in']) assert.ok(text.includes(word), word);
+    assert.doesNotMatch(html, /[\u0005\u0006]/);
+    assert.match(html, /<table border="0" cellpadding="0"><tbody><tr><td style="direction:ltr;padding:0px 0px 0px 1px;">in/);
+    assert.match(html, /<td style="direction:rtl;/);
   });
 
   test('inline Markdown', () => {

@@ -1,6 +1,7 @@
 // Parts of blocks as MJML: sections, columns, headings, texts, buttons, pictures. A part takes its colours from the tone of its block.
 // Light colours are written inline; the classes let the style sheet change them in dark mode (style.mjs).
 
+import { loneColumn } from './compact.mjs';
 import { attribute, inline, paragraphs, plain } from './inline.mjs';
 
 const BLOCK_TONE = 'plain';
@@ -59,7 +60,7 @@ export class Parts {
   /** A section in the colours of bands. Its text is drawn by `flipped`. */
   band(contents, { top, bottom }) {
     return `<mj-section css-class="t-${this.tone} gutter flip"${this.#direction} background-color="${this.colours.band}" padding="${top}px ${this.gutter}px ${bottom}px">`
-      + `<mj-column${this.#direction}>${contents}</mj-column></mj-section>`;
+      + `<mj-column${this.#direction}>${loneColumn(contents)}</mj-column></mj-section>`;
   }
 
   /** The same parts in the colours of text on bands. */
@@ -73,7 +74,7 @@ export class Parts {
 
   /** One column of the whole width. */
   single(contents, options) {
-    return this.section(`<mj-column${this.#direction}>${contents}</mj-column>`, options);
+    return this.section(`<mj-column${this.#direction}>${loneColumn(contents)}</mj-column>`, options);
   }
 
   column(contents, { width, padding = '0', align = 'top', card = false, border } = {}) {
