@@ -138,6 +138,14 @@ describe('style sheets', () => {
   });
 });
 
+test('a long conditional comment is read in linear time', () => {
+  const spaces = ' '.repeat(1_000_000);
+  const before = process.cpuUsage();
+  for (const mark of ['x', '<!', '<!--']) dress(`<!--[if mso]>${spaces}${mark}--><p>Words</p><!--<![endif]-->`, clientOf('outlook2021_win11_lm_dt'));
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1e6 < 20, `took ${(user + system) / 1e6} s of processor time`);
+});
+
 describe('colours', () => {
   const DARK = Object.fromEntries(['partial', 'full', 'preferred'].map((inversion) => [inversion, { ...BARE, inversion }]));
 
