@@ -56,7 +56,7 @@ static bool find_sealed_key(struct arena *arena, const struct key_source *source
     return model_key_find(&work, arena, source->server, ret_key, err);
 }
 
-/* The key of the file, which comes before the variable, which comes before the sealed one. */
+/* The key of the file; else that of the variable; else the sealed one. */
 static bool find_key(struct arena *arena, const struct key_source *source, const char **ret_key, struct error *err)
 {
     *ret_key = source->key;

@@ -144,22 +144,32 @@ static bool post(struct arena *arena, const struct embeddings *embeddings, const
 
 /* ---- The answer ---- */
 
-/* Reads one vector and makes it of length one. */
+/* The number of a vector that is the farthest from 0; 0 when there is none, or one is not a finite number. */
+static double largest_number(const json_t *numbers)
+{
+    double largest = 0;
+    for (size_t i = 0; i < json_array_size(numbers); i++) {
+        const json_t *number = json_array_get(numbers, i);
+        double size = fabs(json_number_value(number));
+        if (!json_is_number(number) || !isfinite(size))
+            return 0;
+        largest = fmax(largest, size);
+    }
+    return largest;
+}
+
+/* Reads one vector and makes it of length one. It is first divided by its largest number, whose square may be out of range. */
 static bool read_vector(const json_t *numbers, size_t dimensions, float *vector)
 {
+    double largest = largest_number(numbers);
     double square = 0;
-    if (json_array_size(numbers) != dimensions)
+    if (json_array_size(numbers) != dimensions || largest <= 0)
         return false;
     for (size_t i = 0; i < dimensions; i++) {
-        const json_t *number = json_array_get(numbers, i);
-        double value = json_number_value(number);
-        if (!json_is_number(number) || !isfinite(value))
-            return false;
+        double value = json_number_value(json_array_get(numbers, i)) / largest;
         vector[i] = (float)value;
         square += value * value;
     }
-    if (!isfinite(square) || square <= 0)
-        return false;
     for (size_t i = 0; i < dimensions; i++)
         vector[i] = (float)(vector[i] / sqrt(square));
     return true;

@@ -119,11 +119,13 @@ static void end_waiting(struct transfer *transfer)
 static void report_answer(struct transfer *transfer)
 {
     const struct fetch_config *config = transfer->fetch->config;
+    int64_t now_us = clock_monotonic_us();
+    int64_t waited_us = transfer->waited_us + (transfer->is_waiting ? now_us - transfer->waiting_us : 0);
     transfer->answer.status = transfer->status;
     transfer->answer.host = transfer->host;
     transfer->answer.redirects = transfer->redirects;
     transfer->answer.redirect_status = transfer->redirect_status;
-    transfer->answer.took_ms = (clock_monotonic_us() - transfer->started_us - transfer->waited_us) / US_PER_MS;
+    transfer->answer.took_ms = (now_us - transfer->started_us - waited_us) / US_PER_MS;
     config->arrived(config->context, transfer->index, &transfer->answer);
     curl_free(transfer->final_url);
     transfer->final_url = NULL;
@@ -291,6 +293,8 @@ static void end_unfinished(struct fetch *fetch)
             continue;
         curl_multi_remove_handle(fetch->multi, transfer->curl);
         hop_set_outcome(transfer, FETCH_TOO_SLOW, "all of them together took too long");
+        if (transfer->is_waiting)
+            transfer->answer.cause = FETCH_CAUSE_NOT_ASKED;
         report_answer(transfer);
     }
     const struct fetch_answer late = {

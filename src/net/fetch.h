@@ -38,7 +38,7 @@ enum fetch_cause {
     FETCH_CAUSE_CONNECTION,  /* no connection, or a response that is not one */
     FETCH_CAUSE_CERTIFICATE, /* no trusted TLS connection */
     FETCH_CAUSE_REDIRECTS,   /* more than max_redirects */
-    FETCH_CAUSE_NOT_ASKED,   /* all together took too long before its turn came */
+    FETCH_CAUSE_NOT_ASKED,   /* all together took too long before its turn came, also that of a redirect */
 };
 
 enum { FETCH_REASON_BYTES = 120 };

@@ -36,7 +36,7 @@ struct transfer {
     bool is_compressed;
     bool address_refused;
     bool address_allowed; /* a name can have addresses of both kinds */
-    bool was_stopped;     /* by a callback of this file, which set the outcome */
+    bool was_stopped;     /* by a callback of fetch_hop.c, which set the outcome */
     struct fetch_answer answer;
 };
 

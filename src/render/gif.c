@@ -270,7 +270,7 @@ bool gif_make(struct arena *arena, const struct gif_source *source, int64_t widt
         ret_gif->bytes = bytes_of(output);
         if (output->size <= GIF_MAX_BYTES)
             return true;
-        /* Colours alone save little, so that a much larger file is made smaller in several ways at once. */
+        /* One step saves little. A file that is much too large takes several steps before the next try. */
         for (size_t goal = output->size; goal > GIF_MAX_BYTES; goal = goal * 7 / 10)
             lower(ret_gif, &bits, &width, &drops);
     }

@@ -100,7 +100,7 @@ void smtp_session_fail(struct smtp_session *session, const char *why)
 {
     char text[SMTP_TROUBLE_MAX_BYTES];
     snprintf(text, sizeof(text), "%s", why); /* `why` may belong to the session */
-    /* First, so that this relay does not get the messages again. */
+    /* Before the end of the session, which gives the messages back: this relay must not get them again. */
     smtp_relay_failed(session->relay, &session->permit, text);
     smtp_session_end(session, text);
 }

@@ -123,7 +123,7 @@ const char *spam_filter_address(const struct spam_filter *filter)
 
 /* ---- The version of spamd ---- */
 
-/* Only a verdict on a message tells the version, so it is asked for once in a while. */
+/* spamd tells its version only with a verdict on a message, so the version is kept for some minutes. */
 static bool version_is_known(struct spam_filter *filter, struct arena *arena, const char **ret_version)
 {
     pthread_mutex_lock(&filter->lock);

@@ -16,7 +16,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { STATUS_MAX = 255, INDENT_OF_RULES_MAX = 4, REASON_MAX_CHARS = 80, DASHES_MIN = 4 };
+enum {
+    STATUS_MAX = 255,
+    INDENT_OF_RULES_MAX = 4,
+    REASON_MAX_CHARS = 80,
+    DASHES_MIN = 4,
+    DESCRIPTION_LINES_MAX = 10, /* more than the longest description of SpamAssassin has */
+};
 
 /* ---- Lines ---- */
 
@@ -164,10 +170,12 @@ bool spamd_report_read(struct arena *arena, const char *report, struct spam_rule
     const char *at = find_table(arena, report);
     const char *line;
     size_t count = 0;
+    size_t more_lines = 0; /* of the description of the last rule */
     while (at != NULL && count < SPAM_RULES_MAX && next_line(arena, &at, &line)) {
-        if (read_rule(arena, line, &rules[count]))
-            count++;
-        else if (count > 0 && line[strspn(line, " \t")] != '\0')
+        bool is_rule = read_rule(arena, line, &rules[count]);
+        count += is_rule;
+        more_lines = is_rule ? 0 : more_lines + 1;
+        if (!is_rule && count > 0 && more_lines < DESCRIPTION_LINES_MAX && line[strspn(line, " \t")] != '\0')
             add_to_description(arena, line, &rules[count - 1]);
     }
     *ret_count = count;

@@ -47,7 +47,7 @@ struct template_compiler {
     struct template_links *links;       /* NULL: links are not numbered */
     const char *link_at;                /* the beginning in the source of the link whose address continues behind a placeholder */
     bool text_link_is_open;             /* of plain text: there is such a link */
-    enum template_piece_kind next_kind; /* of the piece behind the current one */
+    enum template_piece_kind next_kind; /* of the piece that follows the current one */
 };
 
 /* Compiles literal text with links (links.c). */

@@ -35,6 +35,19 @@ export function png(width, height, shade = 128, rows = height) {
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))]);
 }
 
+/** A PNG in colours that cannot be compressed: the same bytes each time. */
+export function noisePng(width, height) {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 2], 8);
+  let state = 1;
+  const next = () => { state = (Math.imul(state, 1664525) + 1013904223) >>> 0; return state >>> 24; };
+  const line = () => Buffer.from([0, ...Array.from({ length: width * 3 }, next)]);
+  const data = deflateSync(Buffer.concat(Array.from({ length: height }, line)));
+  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))]);
+}
+
 /** A GIF of `frames` frames of one pixel on a screen of `width` by `height`. */
 export function gif(frames, width = 3, height = 2) {
   const head = Buffer.from('GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');

@@ -169,7 +169,7 @@ void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_stat
 
 /* ---- run_alone.c ---- */
 
-/* What base/guard.h calls the computation that has passed a bound of memory. */
+/* The word for a call in the error of base/guard.h about a passed bound of memory. */
 #define DISPATCH_GUARDED "call"
 
 /* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */

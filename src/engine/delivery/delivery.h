@@ -106,11 +106,12 @@ enum delivery_place {
 /* The work that a sender process can take now. */
 struct delivery_lease_request {
     const char *owner;
-    int64_t after_brand;          /* the brand served last */
-    struct int_list places;       /* the kinds of work that have room; enum delivery_place */
-    struct int_list full;         /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
-    struct int_list put_off;      /* sends to exclude for now */
-    struct text_list recoverable; /* owners whose journals can be read here: their ranges are not taken over */
+    int64_t after_brand;     /* the brand served last */
+    struct int_list places;  /* the kinds of work that have room; enum delivery_place */
+    struct int_list full;    /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
+    struct int_list put_off; /* sends to exclude for now */
+    struct text_list
+        recoverable; /* owners whose journals this process can read: their ranges are recovered from them, not taken over */
 };
 
 /* Leases the next range. The rows of the batch are not fetched yet: its `send` is NULL. */

@@ -5,8 +5,9 @@
  * are drawn once.
  *
  * A picture is a file of the asset store without a row in `assets`, so it is no
- * image of the brand's library. A design keeps the picture of its version before
- * until the new one is drawn; files of older ones stay in the store. Only an installation with a public URL draws.
+ * image of the brand's library. A design keeps the picture of its earlier version
+ * until the new one is drawn; the files of older versions stay in the store. Only
+ * an installation with a public URL draws.
  */
 #pragma once
 

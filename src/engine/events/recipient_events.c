@@ -24,8 +24,7 @@ static bool forget_zeros(const struct work *work, const struct recipient_events_
     return sql_recipient_events_forget_zeros(work->conn, work->arena, &zeros, NULL, err);
 }
 
-/* Wakes the runs that wait for engagement with these messages. The lock keeps steppers from letting a run begin to wait for one of
- * them meanwhile. */
+/* Wakes the runs that wait for engagement with these messages. While the lock is held, no run begins to wait for one of them. */
 static bool wake_runs(const struct work *work, struct int_list message_ids, struct error *err)
 {
     struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };

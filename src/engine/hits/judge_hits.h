@@ -20,9 +20,9 @@ struct judge_left {
     int64_t next_due_us; /* when the next pass has something to do */
 };
 
-/* Judges some hits of the brand of `work` in the open transaction: those that are old enough and not judged yet, or, when there are
- * none and the rules are newer than the judgements, those of the next recipients. One transaction at a time may judge the hits of a
- * brand: the job of the brand. */
+/* Judges some hits of the brand of `work` in the open transaction. Hits that are old enough and not judged yet come first. When
+ * there are none, hits that were judged by older rules are judged again, recipient by recipient. Only the job of the brand may call
+ * this. */
 MUST_CHECK bool hits_judge(const struct work *work, const struct hit_rules *rules, struct judge_left *ret_left, struct error *err)
     NONNULL(1, 2, 3, 4);
 

@@ -264,8 +264,8 @@ static double clicks_of(const struct hours *hours)
     return clicks;
 }
 
-/* The hours must differ, and the best one, which is chosen by its rate, must be better than all others: its p is multiplied by the
- * number of hours (Bonferroni). */
+/* A finding needs two results: the rates of the hours differ, and the best hour is better than the others. The best one is
+ * chosen after the fact, so its p is multiplied by the number of hours (Bonferroni). */
 static void add_best_hour(struct arena *arena, struct hours *hours, struct insight_findings *findings)
 {
     struct slots slots = quasi_binomial_groups(hours->sends, hours->group, hours->count, hours->totals, hours->slot_count);

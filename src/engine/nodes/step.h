@@ -86,5 +86,5 @@ void step_decide(struct arena *arena, const struct step_in *in, struct step_out 
 /* Whether the config of the trigger ends a run now (`exit`); `ret_reason` says why. Checked before each step. */
 bool step_exits(struct arena *arena, const struct step_in *in, const char **ret_reason) NONNULL(1, 2, 3);
 
-/* Decides a finished step again from its recorded facts alone. NULL: the facts do not determine a branch. */
+/* The branch that a finished step took, by its recorded facts alone. NULL: the facts do not determine one. */
 const char *step_replay(struct arena *arena, const struct graph_node *node, const json_t *facts) NONNULL(1, 2, 3);

@@ -52,7 +52,7 @@ MUST_CHECK bool placement_list(const struct work *work, int64_t email_id, int64_
 
 /* ---- The job ---- */
 
-/* Reads the mail of a test. *ret_mail is NULL when the test or its domain does not exist. */
+/* Reads the mail of a test. *ret_mail is NULL when the test, its design or its domain does not exist. */
 MUST_CHECK bool placement_read_mail(const struct work *work, int64_t test_id, struct placement_mail_row **ret_mail,
                                     struct error *err) NONNULL(1, 3, 4);
 

@@ -59,7 +59,7 @@ select t.id, t.email_id, t.domain_id, t.status, t.created_at, t.updated_at, o.*
 -- columns: id bigint
 select id from emails where brand_id = :brand_id and id = :email_id and deleted_at is null;
 
--- The mail of a test, for its job.
+-- The mail of a test, for its job; no row when the design was deleted.
 -- name: placement_mail :one
 -- params: brand_id bigint, id bigint
 -- columns: status text, email_id bigint, version_id bigint, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, domain text, is_ready boolean, is_marketing boolean, receives_reports boolean, created_at timestamptz
@@ -67,6 +67,7 @@ select t.status, t.email_id, t.version_id, t.subject, t.preview_text, t.from_add
        d.deleted_at is null and d.status = 'verified', d.sending_purpose = 'marketing',
        array['MX bounce.' || d.name, 'TXT bounce.' || d.name] <@ d.published, t.created_at
   from placement_tests t
+  join emails e on e.brand_id = t.brand_id and e.id = t.email_id and e.deleted_at is null
   join domains d on d.brand_id = t.brand_id and d.id = t.domain_id
  where t.brand_id = :brand_id and t.id = :id;
 

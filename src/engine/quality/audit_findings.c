@@ -93,7 +93,7 @@ static bool has_id(const char *const *sorted, size_t count, const char *id)
     return bsearch(&id, sorted, count, sizeof(*sorted), compare_texts) != NULL;
 }
 
-/* Whether a fault of the check that is not among the findings is gone. */
+/* Whether a fault of an earlier audit that the check does not name now is gone; false: the check may only not have told it. */
 static bool tells_absence(const struct check_report *report, const char *check_id)
 {
     size_t count;

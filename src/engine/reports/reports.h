@@ -39,7 +39,7 @@ enum report_outcome {
     REPORT_APPLIED,
     REPORT_REPEATED, /* the same was recorded before */
     REPORT_NOTED,    /* a kind that changes nothing */
-    REPORT_UNKNOWN,  /* of no message of ours, or of a test message */
+    REPORT_UNKNOWN,  /* about a test message, or about a message that this installation has not sent */
     REPORT_LATE,     /* older than REPORT_MAX_AGE_DAYS */
 };
 

@@ -2,8 +2,8 @@
  * Sample mail: the message that one contact of the brand would get, for checks
  * and pictures of a design. It is composed as a send composes it, with the values
  * of the oldest subscribed contact; a brand without contacts has those of an
- * invented one, as have pictures that strangers may see. Nothing is sent: its unsubscribe link unsubscribes nobody, and
- * its tracked links belong to no send.
+ * invented one, as have pictures that strangers may see. Nothing is sent: its
+ * unsubscribe link unsubscribes nobody, and its tracked links belong to no send.
  *
  * The texts live in the arena of the work.
  */

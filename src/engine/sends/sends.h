@@ -50,7 +50,7 @@ struct send_accepted {
     struct opt_int recipient_count;     /* that can be mailed now; unset: the target is expanded at the scheduled time */
     bool is_captured;                   /* the mail stays in the outbox */
     int64_t duplicate_count;            /* addresses of an inline list that are in it already */
-    int64_t unknown_count;              /* addresses of an inline list that are no contact, and get the mail */
+    int64_t unknown_count;              /* addresses of an inline list that get the mail and belong to no contact */
     const struct send_skipped *skipped; /* in the order of the list */
     size_t skipped_count;
     const struct send_preview *preview; /* not NULL: nothing was written, the send needs a confirmation first */

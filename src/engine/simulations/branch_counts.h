@@ -26,5 +26,5 @@ void branch_counts_init(struct arena *arena, const struct graph *graph, struct b
 /* Adds the visits of one run. */
 void branch_counts_add(struct branch_counts *counts, const struct simulation *simulation) NONNULL(1, 2);
 
-/* A branch that no contact took although contacts came to the node and their own data decides the branch. */
+/* Whether no contact took the branch, although contacts came to its node and their own data chooses the branch. */
 bool branch_is_unused(const struct branch_count *branch) NONNULL(1) PURE;

@@ -1,9 +1,10 @@
 /*
  * The job of emails.preview: it answers the caller when draw_previews has drawn
  * all clients, or after some seconds with what is ready. Between its rounds no
- * thread waits; draw_previews wakes it. The call is charged when the round has a
- * picture. Without one after these seconds, the charge goes on to a later job; a
- * round that ends without a picture fails and is not charged.
+ * thread waits; draw_previews wakes it. The call is charged for the first picture
+ * of its round. When there is none after these seconds, the call is answered and
+ * a later job has its charge. A round that ends without a picture fails and is not
+ * charged.
  */
 #include "base/clock.h"
 #include "catalogue/job_types.h"

@@ -1,15 +1,13 @@
 #include "jobs/types/check_authentication.h"
 
-#include "base/buf.h"
 #include "base/text.h"
 #include "engine/domains/check.h"
 #include "jobs/types/domain_lookup.h"
 #include "mail/address.h"
+#include "mail/mime_reader.h"
 
 #include <string.h>
 #include <strings.h>
-
-enum { HEADER_MAX_BYTES = 4096 };
 
 struct authentication {
     struct arena *arena;
@@ -122,38 +120,6 @@ static void judge_alignment(const struct authentication *work)
 
 /* ---- Headers ---- */
 
-/* The end of a header that may go on in lines that begin with white space (RFC 5322 §2.2.3). */
-static size_t header_size(const char *text, size_t size)
-{
-    size_t at = 0;
-    for (;;) {
-        const char *line_end = memchr(text + at, '\n', size - at);
-        if (line_end == NULL)
-            return size;
-        at = (size_t)(line_end - text) + 1;
-        if (at == size || (text[at] != ' ' && text[at] != '\t'))
-            return at;
-    }
-}
-
-const char *message_header(struct arena *arena, struct bytes message, const char *name)
-{
-    const char *text = (const char *)message.data;
-    size_t name_size = strlen(name);
-    for (size_t at = 0; at < message.size && text[at] != '\r' && text[at] != '\n';) {
-        size_t size = header_size(text + at, message.size - at);
-        if (size > name_size && strncasecmp(text + at, name, name_size) == 0 && text[at + name_size] == ':') {
-            struct buf *value = buf_in_arena(arena, HEADER_MAX_BYTES);
-            for (size_t i = name_size + 1; i < size; i++)
-                if (text[at + i] != '\r' && text[at + i] != '\n')
-                    buf_add_char(value, text[at + i]);
-            return text_trim(arena, buf_text(value));
-        }
-        at += size;
-    }
-    return NULL;
-}
-
 static void add_header_finding(const struct authentication *work, const char *check_id, const char *message)
 {
     const struct check_finding finding = { .message = message, .key = check_id };
@@ -162,9 +128,9 @@ static void add_header_finding(const struct authentication *work, const char *ch
 
 static void judge_unsubscribing(const struct authentication *work)
 {
-    struct bytes message = work->mail->message;
-    const char *list = message_header(work->arena, message, "List-Unsubscribe");
-    const char *post = message_header(work->arena, message, "List-Unsubscribe-Post");
+    const struct bytes headers = mime_header_block(work->mail->message, NULL);
+    const char *list = mime_header(work->arena, headers, "List-Unsubscribe");
+    const char *post = mime_header(work->arena, headers, "List-Unsubscribe-Post");
     bool is_one_click = post != NULL && strcasecmp(post, "List-Unsubscribe=One-Click") == 0 && list != NULL &&
                         strcasestr(list, "<https://") != NULL;
     if (!work->mail->is_marketing) {

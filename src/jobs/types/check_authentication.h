@@ -12,6 +12,3 @@
 /* False only when the caller has cancelled or the database fails. Errors: those of the database; SERVICE_UNAVAILABLE. */
 MUST_CHECK bool check_authentication(struct job *job, const struct sample_mail *mail, struct check_report *report,
                                      struct error *err) NONNULL(1, 2, 3, 4);
-
-/* The value of a header of a message, unfolded; NULL when it has none. The first one counts. */
-const char *message_header(struct arena *arena, struct bytes message, const char *name) NONNULL(1, 3);

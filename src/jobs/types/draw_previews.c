@@ -57,51 +57,51 @@ static struct bytes small_of(struct arena *arena, const json_t *drawn)
     return (struct bytes){ bytes, size };
 }
 
-static bool save_picture(struct job *job, int64_t preview_id, const char *client, const json_t *drawn, struct error *err)
+static bool save_picture(const struct work *work, int64_t preview_id, const char *client, const json_t *drawn, struct error *err)
 {
     const char *png = json_get_text(drawn, "png");
     size_t size;
-    const unsigned char *bytes = png != NULL ? base64_decode(job->work.arena, png, &size) : NULL;
+    const unsigned char *bytes = png != NULL ? base64_decode(work->arena, png, &size) : NULL;
     if (bytes == NULL || size > PREVIEW_PICTURE_MAX_BYTES)
         return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The picture has more than %d bytes.", PREVIEW_PICTURE_MAX_BYTES);
     struct preview_save_params params = {
-        .brand_id = job->work.brand_id,
+        .brand_id = work->brand_id,
         .id = preview_id,
         .client = client,
         .picture = { bytes, size },
-        .small = small_of(job->work.arena, drawn),
+        .small = small_of(work->arena, drawn),
         .width = json_get_int(drawn, "width", 0),
         .height = json_get_int(drawn, "height", 0),
         .is_cut = json_get_bool(drawn, "isCut", false),
-        .transforms = json_compact(job->work.arena, json_object_get(drawn, "transforms")),
+        .transforms = json_compact(work->arena, json_object_get(drawn, "transforms")),
         .data_date = json_get_text(drawn, "dataDate"),
     };
-    return sql_preview_save(job->work.conn, job->work.arena, &params, NULL, err);
+    return sql_preview_save(work->conn, work->arena, &params, NULL, err);
 }
 
-static bool refuse_client(struct job *job, int64_t preview_id, const char *client, const struct error *why, struct error *err)
+static bool refuse_client(const struct work *work, int64_t preview_id, const char *client, const struct error *why,
+                          struct error *err)
 {
     struct preview_refuse_params params = {
-        .brand_id = job->work.brand_id,
+        .brand_id = work->brand_id,
         .id = preview_id,
         .client = client,
-        .reason = text_visible(job->work.arena, why->message, REASON_CHARS),
+        .reason = text_visible(work->arena, why->message, REASON_CHARS),
         .retryable = error_info(why->code)->retryable,
     };
-    return sql_preview_refuse(job->work.conn, job->work.arena, &params, NULL, err);
+    return sql_preview_refuse(work->conn, work->arena, &params, NULL, err);
 }
 
 /* A browser that has stopped is started again once. */
-static bool draw(struct job *job, const struct previewed_mail *mail, const char *client, const json_t **ret_drawn,
-                 struct error *err)
+static bool draw(struct renderer *renderer, struct arena *arena, const struct previewed_mail *mail, const char *client,
+                 const json_t **ret_drawn, struct error *err)
 {
     const struct mail_client *row = mail_client_find(client);
-    struct renderer *renderer = job->services->renderer;
     if (row == NULL)
         return fail(err, ERR_INVALID_REQUEST, "clients", "%s is not a known client any more.", client);
     for (int attempt = 1;; attempt++) {
-        if (renderer_draw_client(renderer, job->work.arena, mail->mail.html, mail->mail.text, row->declaration, mail->files_json,
-                                 ret_drawn, err))
+        if (renderer_draw_client(renderer, arena, mail->mail.html, mail->mail.text, row->declaration, mail->files_json, ret_drawn,
+                                 err))
             return true;
         if (attempt == 2 || err->code != ERR_SERVICE_UNAVAILABLE)
             return false;
@@ -109,17 +109,25 @@ static bool draw(struct job *job, const struct previewed_mail *mail, const char 
     }
 }
 
-/* False only when the database fails: a client that cannot be drawn is noted. */
+/* False only when the database fails: a client that cannot be drawn is noted. A picture has megabytes, which are freed before the
+ * next one is drawn. */
 static bool draw_client(struct job *job, int64_t preview_id, const struct previewed_mail *mail, const char *client,
                         struct error *err)
 {
+    ARENA_SCOPE arena = arena_new(0);
     const json_t *drawn;
     struct error why = { .code = ERR_NONE };
-    if (!draw(job, mail, client, &drawn, &why))
-        return refuse_client(job, preview_id, client, &why, err);
-    return save_picture(job, preview_id, client, drawn, err) ||
-           (err->code == ERR_PAYLOAD_TOO_LARGE &&
-            (why = *err, error_clear(err), refuse_client(job, preview_id, client, &why, err)));
+    struct work work = job->work;
+    work.arena = arena;
+    if (!draw(job->services->renderer, arena, mail, client, &drawn, &why))
+        return refuse_client(&work, preview_id, client, &why, err);
+    if (save_picture(&work, preview_id, client, drawn, err))
+        return true;
+    if (err->code != ERR_PAYLOAD_TOO_LARGE)
+        return false;
+    why = *err;
+    error_clear(err);
+    return refuse_client(&work, preview_id, client, &why, err);
 }
 
 /* ---- The clients of a job ---- */

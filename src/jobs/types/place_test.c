@@ -198,7 +198,7 @@ static bool execute(struct job *job, struct error *err)
     if (!placement_read_mail(&job->work, payload->test_id, &mail, err))
         return false;
     if (mail == NULL)
-        return fail(err, ERR_EMAIL_NOT_FOUND, NULL, "The placement test or its domain does not exist any more.");
+        return fail(err, ERR_EMAIL_NOT_FOUND, NULL, "The design of the placement test does not exist any more.");
     if (!placement_read_due(&job->work, payload->test_id, MESSAGES_A_ROUND, &due, &count, err))
         return false;
     bool ok = true;

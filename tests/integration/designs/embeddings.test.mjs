@@ -124,6 +124,14 @@ describe('an installation with an embedding model', { timeout: 300_000 }, () => 
     assert.equal(alts(await search({ q: 'chair or vessel 1' })).length, 3, 'the next search asks again');
   });
 
+  test('vectors of very large and very small numbers count by their direction', async () => {
+    for (const [place, scale] of [1e39, 1e300, 1e-40, 1e-300].entries()) {
+      model.mode = ({ data }) => ({ data: data.map((entry) => ({ ...entry, embedding: entry.embedding.map((number) => number * scale) })) });
+      assert.deepEqual(new Set(alts(await search({ q: `vessel ${'very '.repeat(place)}far` }))), new Set(ALTS.slice(0, 2)), String(scale));
+    }
+    model.mode = 'vectors';
+  });
+
   test('an image whose texts change gets another vector, and only that image', async () => {
     model.requests = [];
     assert.equal((await rest.post('/v1/emails/import', {

@@ -3,11 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../../lib/database.mjs';
+import { ImageServer } from '../../lib/image_server.mjs';
+import { noisePng } from '../../lib/images.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { commandLine, isAlive, kill, parentOf, until } from '../../lib/processes.mjs';
 
@@ -15,6 +17,9 @@ const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const BROWSER = 'chromium-headless-shell';
 const DEFAULTS = 6;
+const CLIENTS = JSON.parse(readFileSync(new URL('../../../schemas/clients.json', import.meta.url), 'utf8')).map(({ id }) => id);
+/** Of one call. */
+const CLIENTS_MAX = 12;
 
 /** A browser that a test can hold before it starts, and that can be missing. */
 class HeldBrowser {
@@ -43,6 +48,7 @@ const processesBelow = (pid) => readdirSync('/proc').filter((name) => /^\d+$/.te
 
 describe('client previews', LIMIT, () => {
   const browser = new HeldBrowser();
+  const images = new ImageServer();
   let installation;
   let clock;
   let server;
@@ -50,7 +56,8 @@ describe('client previews', LIMIT, () => {
   let emailId;
 
   before(async () => {
-    installation = new Installation({ PUBLIC_URL, RENDER_PATIENCE: 40 });
+    await images.start();
+    installation = new Installation({ PUBLIC_URL, RENDER_PATIENCE: 40, FETCH_ALLOW_LOOPBACK: 1 });
     clock = installation.movableClock();
     installation.environment.PATH = `${browser.folder}:${installation.environment.PATH}`;
     server = await installation.serve();
@@ -61,6 +68,7 @@ describe('client previews', LIMIT, () => {
 
   after(async () => {
     rest.close();
+    await images.stop();
     browser.clear('hold');
     const left = await installation.dispose();
     rmSync(browser.folder, { recursive: true });
@@ -125,6 +133,17 @@ describe('client previews', LIMIT, () => {
     assert.deepEqual([one.headers['x-credit-cost'], one.body.previews.length], ['10', DEFAULTS + 1], JSON.stringify(one.body));
     await settled(previewId);
     assert.equal(await used(), before + 20);
+  });
+
+  test('a job draws all clients, also when their pictures together have more bytes than a job may have', async () => {
+    images.files['/noise.png'] = ['image/png', noisePng(700, 1300)];
+    const content = `<img src="${images.base}/noise.png" width="700" height="1300" alt="Noise" style="display:block">`.repeat(3);
+    const { emailId: id } = (await rest.post('/v1/emails/import', { source: { kind: 'content', format: 'html', content }, title: 'Noise' })).body;
+    const answer = await rest.post(`/v1/emails/${id}/client-previews`, { clients: CLIENTS.slice(0, CLIENTS_MAX) });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const { previews } = await settled(answer.body.previewId);
+    assert.deepEqual(previews.map(({ reason }) => reason ?? '').filter((reason) => reason.includes('memory')), []);
+    assert.ok(previews.filter(({ status }) => status === 'completed').length >= 6, JSON.stringify(previews.map(({ reason }) => reason)));
   });
 
   test('without a browser the answer is 503 and free, and the same key works later', async () => {

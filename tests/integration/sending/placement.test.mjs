@@ -237,6 +237,23 @@ describe('inbox placement tests', { timeout: 600_000, skip: missingDovecot() }, 
     assert.deepEqual([(await credits()).used, (await credits()).reserved], [used, 0]);
   });
 
+  test('the test of a design that is deleted sends no more messages', async () => {
+    const users = ['round1', 'round2', 'round3', 'round4', 'later'];
+    for (const user of users) await addSeed('down', await freePort(), user);
+    const copy = await installation.call('import_email', { content: mailing.letter, title: 'Copy', subjectLine: 'Hello' });
+    let release;
+    relay.hold = (recipient) => (recipient === 'round1@seeds.example' ? new Promise((resolve) => { release = resolve; }) : undefined);
+    const answer = await client.post(`/v1/emails/${copy.emailId}/inbox-placement-tests`, {});
+    assert.equal(answer.status, 202, JSON.stringify(answer.body));
+    await until('the relay holds its reply', () => release !== undefined, WAIT_MS);
+    assert.equal((await client.request('DELETE', `/v1/emails/${copy.emailId}`)).status, 200);
+    relay.hold = undefined;
+    release();
+    await until('the test has failed', async () => await one('select status from placement_tests order by id desc limit 1') === 'failed', WAIT_MS);
+    assert.deepEqual([relay.to('round1').length, relay.to('later').length], [1, 0]);
+    assert.equal((await credits()).reserved, 0);
+  });
+
   test('a killed runner sends nothing twice, and the call is charged once (R-162)', async () => {
     const { used } = await credits();
     let release;

@@ -313,28 +313,6 @@ static void test_a_filter_without_rules(void **state)
     assert_int_equal(outcome_of("spamTestPattern")->status, CHECK_UNAVAILABLE);
 }
 
-/* ---- Headers ---- */
-
-static const char *header(const char *message, const char *name)
-{
-    return message_header(arena, (struct bytes){ (const unsigned char *)message, strlen(message) }, name);
-}
-
-static void test_headers(void **state)
-{
-    static const char message[] = "From: a@example.com\r\nList-Unsubscribe: <https://a.example/u>,\r\n\t<mailto:b@example.com>\r\n"
-                                  "X-Empty:\r\nlist-id: first\r\nList-Id: second\r\n\r\nPrecedence: bulk\r\n";
-    (void)state;
-    assert_string_equal(header(message, "From"), "a@example.com");
-    assert_string_equal(header(message, "List-Unsubscribe"), "<https://a.example/u>,\t<mailto:b@example.com>");
-    assert_string_equal(header(message, "List-Id"), "first");
-    assert_string_equal(header(message, "X-Empty"), "");
-    assert_null(header(message, "Precedence"));
-    assert_null(header(message, "List-Unsubscribe-Post"));
-    assert_null(header("", "From"));
-    assert_string_equal(header("From: a", "From"), "a");
-}
-
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -352,7 +330,6 @@ int main(void)
         FRESH(test_spam_below_the_threshold),
         FRESH(test_the_test_pattern),
         FRESH(test_a_filter_without_rules),
-        FRESH(test_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

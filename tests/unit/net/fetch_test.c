@@ -287,6 +287,7 @@ struct round {
     size_t count;
     int asked;
     int stops_at; /* should_stop says so when asked the nth time */
+    bool has_followed;
 };
 
 static void arrived(void *context, size_t index, const struct fetch_answer *answer_given)
@@ -721,6 +722,40 @@ static void test_not_asked(void **state)
     assert_int_equal(round.got[1].times, 1);
 }
 
+static bool note_redirect(void *context, const char *url)
+{
+    (void)url;
+    return ((struct round *)context)->has_followed = true;
+}
+
+static bool has_followed(void *context)
+{
+    return ((struct round *)context)->has_followed;
+}
+
+/* A redirect to a host that is busy to the end was not asked there, and its waiting does not count. */
+static void test_redirect_that_waits_is_not_slow(void **state)
+{
+    (void)state;
+    struct round round = { .count = 0 };
+    struct fetch_config config = test_config(&round);
+    char elsewhere[URL_BYTES];
+    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.port); /* which leads to the silent host */
+    config.asks_status = true;
+    config.one_per_host = true;
+    config.each_ms = config.all_ms = 600000;
+    config.may_follow = note_redirect;
+    config.should_stop = has_followed;
+    add(&round, "/silent");
+    add(&round, elsewhere);
+    fetch_all(&config, round.urls, round.count);
+    assert_int_equal(round.got[0].outcome, FETCH_TOO_SLOW);
+    assert_int_not_equal(round.got[0].cause, FETCH_CAUSE_NOT_ASKED);
+    assert_int_equal(round.got[1].outcome, FETCH_TOO_SLOW);
+    assert_int_equal(round.got[1].cause, FETCH_CAUSE_NOT_ASKED);
+    assert_int_equal(round.got[1].redirects, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -739,6 +774,7 @@ int main(void)
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_one_request_for_a_host),
         cmocka_unit_test(test_not_asked),
+        cmocka_unit_test(test_redirect_that_waits_is_not_slow),
     };
     return cmocka_run_group_tests(tests, start_web, stop_web);
 }

@@ -8,7 +8,7 @@ import { after, describe, test } from 'node:test';
 
 import { Painter } from '../../../src/render/sidecar/pictures/painter.mjs';
 import { dressMail } from '../../../src/render/sidecar/quality/clients/dress.mjs';
-import { simulatedFeatures } from '../../../src/render/sidecar/quality/clients/rules.mjs';
+import { rulesOf, simulatedFeatures } from '../../../src/render/sidecar/quality/clients/rules.mjs';
 import { FEATURES } from './client_features.mjs';
 
 const CLIENTS = JSON.parse(readFileSync(new URL('../../../schemas/clients.json', import.meta.url), 'utf8'));
@@ -138,8 +138,30 @@ describe('style sheets', () => {
   });
 });
 
+test('a long conditional comment is read in linear time', () => {
+  const spaces = ' '.repeat(1_000_000);
+  const before = process.cpuUsage();
+  for (const mark of ['x', '<!', '<!--']) dress(`<!--[if mso]>${spaces}${mark}--><p>Words</p><!--<![endif]-->`, clientOf('outlook2021_win11_lm_dt'));
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1e6 < 20, `took ${(user + system) / 1e6} s of processor time`);
+});
+
+test('long declarations are not kept from mail to mail', () => {
+  const { known } = rulesOf('gmail.ios');
+  for (let i = 0; i < 100; i++) dress(page(`<p style="color:red${' '.repeat(100_000)}${i}">Words</p>`), { ...BARE, caniemail: 'gmail.ios' });
+  assert.ok(known.size <= 5000);
+  assert.ok([...known.keys()].every((declaration) => declaration.length <= 200));
+});
+
 describe('colours', () => {
   const DARK = Object.fromEntries(['partial', 'full', 'preferred'].map((inversion) => [inversion, { ...BARE, inversion }]));
+
+  test('addresses without an end are read in linear time', () => {
+    const before = process.cpuUsage();
+    dress(page(`<p style="background:red ${'url('.repeat(250_000)}">Words</p>`), DARK.full);
+    const { user, system } = process.cpuUsage(before);
+    assert.ok((user + system) / 1e6 < 20, `took ${(user + system) / 1e6} s of processor time`);
+  });
 
   test('a partial inversion changes light backgrounds and dark texts', () => {
     const mail = page('<p style="background:#ffffff;color:#000">A</p><p style="background-color:#000000;color:white">B</p><table bgcolor="#ffffff"><tr><td><font color="000000">C</font></td></tr></table>');

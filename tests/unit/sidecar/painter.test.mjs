@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 
 import { SharedBrowser } from '../../../src/render/sidecar/browser/shared_browser.mjs';
+import { withDoctype } from '../../../src/render/sidecar/browser/shown_html.mjs';
 import { Painter } from '../../../src/render/sidecar/pictures/painter.mjs';
 
 const painter = new Painter();
@@ -19,6 +20,12 @@ test('a page is as high as its content, up to a bound', async () => {
   assert.deepEqual([high.height, high.isCut, sizeOf(high.png)], [1000, true, [200, 1000]]);
   const hidden = await draw('<html style="display:none">');
   assert.ok(hidden.height >= 1);
+});
+
+test('a page without a document type gets one, whatever comments come first', () => {
+  const comments = '<!-- a --> <!---->\n'.repeat(200);
+  for (const own of ['<!DOCTYPE html><p>x</p>', ' <!doctype html>', `${comments}<!DOCTYPE html><p>x</p>`]) assert.equal(withDoctype(own), own);
+  for (const none of ['', '<p>x</p>', `${comments}<p>x</p>`, `${comments}<!-- <!DOCTYPE html>`, '<!-- a -->x<!DOCTYPE html>']) assert.equal(withDoctype(none), `<!DOCTYPE html>${none}`);
 });
 
 test('scripts do not run, and only images are named as missing', async () => {

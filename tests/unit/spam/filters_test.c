@@ -1,5 +1,5 @@
 /* Clients of spam filters: against scripted servers that lie, stay silent or never end. */
-#include "spam/spam.h"
+#include "spam/filter.h"
 
 #include "base/clock.h"
 
@@ -247,6 +247,25 @@ static void test_report(void **state)
     assert_true(fabs(asked.verdict.rules[3].score - 1000) < 1e-9);
 }
 
+/* A rule has a few lines of description. A report that never ends one costs no more memory than its own size. */
+static void test_a_description_without_end(void **state)
+{
+    (void)state;
+    ARENA_SCOPE arena = arena_new(0);
+    struct spam_rule *rules = arena_array(arena, SPAM_RULES_MAX, sizeof(*rules));
+    static char long_report[SPAM_ANSWER_MAX_BYTES / 4];
+    static const char head[] = "---- ---- ----\n 1.5 LONG_ONE The description\n";
+    size_t count;
+    memcpy(long_report, head, sizeof(head) - 1);
+    for (size_t i = sizeof(head) - 1; i + 1 < sizeof(long_report); i++)
+        long_report[i] = (i - sizeof(head)) % 2 == 1 ? 'a' : '\n';
+    size_t before = arena_used_bytes(arena);
+    assert_true(spamd_report_read(arena, long_report, rules, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(rules[0].description, "The description a a a a a a a a a");
+    assert_in_range(arena_used_bytes(arena) - before, 0, 64 * sizeof(long_report));
+}
+
 /* A verdict without a table and a filter that hides its version are verdicts all the same. */
 static void test_bare_report(void **state)
 {
@@ -488,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(test_report),
+        cmocka_unit_test(test_a_description_without_end),
         WITH_SERVER(test_bare_report),
         WITH_SERVER(test_spamd_that_lies),
         WITH_SERVER(test_refusal_before_the_end),

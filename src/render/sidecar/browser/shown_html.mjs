@@ -26,8 +26,22 @@ export async function showHtml(page, { content, files, policy = POLICY }) {
   return bundle.missing;
 }
 
+/** Characters within which a document type is looked for. */
+const DOCTYPE_WITHIN_CHARS = 4096;
+
+/** Whether a document type comes first, after white space and comments. */
+function hasDoctype(content) {
+  let rest = content.slice(0, DOCTYPE_WITHIN_CHARS).trimStart();
+  while (rest.startsWith('<!--')) {
+    const end = rest.indexOf('-->', '<!--'.length);
+    if (end < 0) return false;
+    rest = rest.slice(end + '-->'.length).trimStart();
+  }
+  return /^<!doctype/i.test(rest);
+}
+
 /** Without a document type the root element would be as high as the view. */
-const withDoctype = (content) => (/^\s*(?:<!--[\s\S]*?-->\s*)*<!doctype/i.test(content.slice(0, 4096)) ? content : `<!DOCTYPE html>${content}`);
+export const withDoctype = (content) => (hasDoctype(content) ? content : `<!DOCTYPE html>${content}`);
 
 /** Rejects when the browser has ended. The watchdog ends it, so that this always settles. */
 async function gone(page, isLoaded) {

@@ -28,7 +28,8 @@ const NAMED = new Map(NAMES.trim().split(/\s+/).flatMap((word, i, all) => (i % 2
 
 /** A colour inside of a value: a function, a hexadecimal number or a word. The parts cannot match the same text. */
 const COLOUR = /(?<![\w#-])(?:rgba?|hsla?)\([^()]{1,80}\)|(?<![\w&])#[0-9a-f]{3,8}\b|(?<![\w#.(/-])[a-z]{3,20}(?![\w(:/-])/gi;
-const QUOTED_OR_URL = /url\([^)]*\)|"[^"]*"|'[^']*'/gi;
+/** One without an end goes on to the end of the value. */
+const QUOTED_OR_URL = /url\([^)]*(?:\)|$)|"[^"]*(?:"|$)|'[^']*(?:'|$)/gi;
 
 const hexChannels = (hex) => ({ r: Number.parseInt(hex.slice(0, 2), 16), g: Number.parseInt(hex.slice(2, 4), 16), b: Number.parseInt(hex.slice(4, 6), 16) });
 

@@ -9,6 +9,9 @@ import { readColour } from './colours.mjs';
 
 const FEATURES = JSON.parse(readFileSync(new URL('./features.json', import.meta.url), 'utf8'));
 const cache = new Map();
+/** Verdicts about declarations that a client keeps from mail to mail: how many, and the characters of a declaration. */
+const KNOWN_MAX = 5000;
+const KNOWN_CHARS = 200;
 
 /** The rules of a client of caniemail.com, such as gmail.ios; those of null are empty. */
 export function rulesOf(client) {
@@ -98,8 +101,9 @@ class Rules {
   aboutDeclaration(property, value) {
     const name = property.toLowerCase();
     const key = `${name}:${value}`;
+    if (key.length > KNOWN_CHARS) return this.#judge(name, value);
     if (!this.known.has(key)) {
-      if (this.known.size > 5000) this.known.clear();
+      if (this.known.size >= KNOWN_MAX) this.known.clear();
       this.known.set(key, this.#judge(name, value));
     }
     return this.known.get(key);

@@ -3,6 +3,8 @@
 
 const CONDITION = /^\[if\s+([^\]]{1,200})\]/i;
 const END = '<![endif]';
+/** What follows the condition in a comment whose content is not inside of it: <!--[if !mso]><!--> */
+const SHOWN_MARKS = new Set(['', '<!', '<!--']);
 const VERSION = 16;
 
 /** Whether a condition holds in Word: mso is a version; every other feature but vml is missing. A condition that cannot be read does not hold. */
@@ -80,7 +82,7 @@ function conditionalAt(scanner, at) {
   if (close < 0) return null;
   const text = html.slice(inside, close);
   if (text.startsWith('>') && text.endsWith(END)) return { condition: condition[1], begin: inside + 1, end: close - END.length, after: close + 3 };
-  const ended = /^>\s*(?:<!(?:--)?)?\s*$/.test(text) ? endOfShown(scanner, close) : null;
+  const ended = text.startsWith('>') && SHOWN_MARKS.has(text.slice(1).trim()) ? endOfShown(scanner, close) : null;
   return ended && { condition: condition[1], begin: close + 3, end: ended.begin, after: ended.end };
 }
 

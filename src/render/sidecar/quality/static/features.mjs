@@ -24,8 +24,8 @@ const BY_VALUE = {
   'flex-wrap': [[/^wrap/, 'css-flex-wrap']],
   'font-family': [[/\b(?:system-ui|ui-(?:serif|sans-serif|rounded|monospace))\b/, 'css-sytem-ui']],
 };
-/** One pass finds functions, units and words of a value. */
-const IN_VALUE = /([a-z-]+)\(|(?<![\w#.-])[+-]?(?:\d+\.?\d*|\.\d+)(ch|cm|em|ex|in|mm|pc|%|pt|px|rem|vh|vmax|vmin|vw)(?![\w-])|\b(initial|fit-content|min-content|max-content)\b|(!important)/g;
+/** One pass finds functions, units and words of a value. A word and a number are each tried at their beginning only, so that the pass is linear. */
+const IN_VALUE = /(?<![a-z-])([a-z-]+)\(|(?<![\w#.-])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(ch|cm|em|ex|in|mm|pc|%|pt|px|rem|vh|vmax|vmin|vw)(?![\w-])|\b(initial|fit-content|min-content|max-content)\b|(!important)/g;
 const FUNCTIONS = {
   calc: 'css-unit-calc', clamp: 'css-function-clamp', min: 'css-function-min', max: 'css-function-max', 'light-dark': 'css-function-light-dark', var: 'css-variables', rgb: 'css-rgb', rgba: 'css-rgba',
   lch: 'css-modern-color', oklch: 'css-modern-color', lab: 'css-modern-color', oklab: 'css-modern-color', 'linear-gradient': 'css-linear-gradient', 'radial-gradient': 'css-radial-gradient',

@@ -4,6 +4,7 @@ const PX_PER = { px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 96 / 2.54, mm: 9.6 / 2.54
 const KEYWORDS = { 'xx-small': 9, 'x-small': 10, small: 13, medium: 16, large: 18, 'x-large': 24, 'xx-large': 32 };
 /** Of <font size>, from 1 on. */
 const FONT_SIZES = [10, 13, 16, 18, 24, 32, 48];
+const IMPORTANT = '!important';
 const SIZE = /^(\d{0,6}(?:\.\d{1,6})?)(px|pt|pc|in|cm|mm|rem|em|%)$/;
 
 /** The declarations of a style attribute in their order: [name, value] in lower case. Semicolons in quotes and parentheses do not end one. */
@@ -33,6 +34,8 @@ function addDeclaration(text, declarations) {
   if (name !== '') declarations.push([name, text.slice(colon + 1).trim().toLowerCase()]);
 }
 
+const withoutImportant = (value) => (value.endsWith(IMPORTANT) ? value.slice(0, -IMPORTANT.length).trimEnd() : value);
+
 /** Reads style attributes and keeps those that it has read: emails repeat them. */
 export class Styles {
   #read = new Map();
@@ -42,7 +45,7 @@ export class Styles {
     let read = this.#read.get(style);
     if (read === undefined) {
       const declarations = declarationsOf(style);
-      read = { declarations, values: new Map(declarations.map(([name, value]) => [name, value.replace(/\s*!important$/, '')])) };
+      read = { declarations, values: new Map(declarations.map(([name, value]) => [name, withoutImportant(value)])) };
       this.#read.set(style, read);
     }
     return read;
