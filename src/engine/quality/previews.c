@@ -1,5 +1,6 @@
 #include "engine/quality/previews.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include "base/clock.h"
@@ -31,6 +32,16 @@ static bool has_text(struct text_list list, const char *text)
     return false;
 }
 
+/* The suggestion names the nearest id, or all of them. */
+static bool refuse_client(const struct work *work, const char *id, size_t index, struct error *err)
+{
+    const char *names[MAIL_CLIENT_COUNT];
+    for (size_t i = 0; i < MAIL_CLIENT_COUNT; i++)
+        names[i] = mail_clients[i].id;
+    fail(err, ERR_INVALID_REQUEST, arena_printf(work->arena, "clients.%zu", index), "%.64s is not a known client.", id);
+    return error_suggest_name(err, id, names, MAIL_CLIENT_COUNT);
+}
+
 /* The named clients, each once; those of the default when none is named. */
 static bool read_clients(const struct work *work, const struct preview_request *request, struct text_list *ret_clients,
                          struct error *err)
@@ -40,8 +51,7 @@ static bool read_clients(const struct work *work, const struct preview_request *
     for (size_t i = 0; i < request->clients.count; i++) {
         const char *id = request->clients.items[i];
         if (mail_client_find(id) == NULL)
-            return fail(err, ERR_INVALID_REQUEST, arena_printf(work->arena, "clients.%zu", i),
-                        "%.64s is not a known client. GET /v1/help lists them.", id);
+            return refuse_client(work, id, i, err);
         if (!has_text(*ret_clients, id))
             ids[ret_clients->count++] = id;
     }
@@ -66,6 +76,19 @@ static bool find_version(const struct work *work, int64_t email_id, int64_t *ret
 static bool fail_not_found(struct error *err)
 {
     return fail(err, ERR_PREVIEW_NOT_FOUND, "previewId", "No previews with this id in this brand, or they have expired.");
+}
+
+/* Previews without a row of the client: the client is the fault, unless they do not exist at all. */
+static bool fail_without_client(const struct work *work, int64_t preview_id, struct error *err)
+{
+    struct preview_rows_params params = { .brand_id = work->brand_id, .id = preview_id, .now = work->now_us };
+    struct preview_rows_row *rows;
+    size_t count;
+    if (!sql_preview_rows(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    return count == 0 ? fail_not_found(err)
+                      : fail(err, ERR_PREVIEW_NOT_FOUND, "client", "These previews do not show this client.") ||
+                            error_suggest(err, "Leave out client to see the clients that they show.");
 }
 
 static bool lock_named(const struct work *work, const struct preview_request *request, int64_t *ret_id, struct error *err)
@@ -204,7 +227,7 @@ bool preview_write(const struct work *work, int64_t preview_id, const char *clie
     if (!sql_preview_rows(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     if (count == 0)
-        return fail_not_found(err);
+        return client != NULL ? fail_without_client(work, preview_id, err) : fail_not_found(err);
     json_object_begin(json);
     json_member_id(json, work, "previewId", ID_PREVIEW, preview_id);
     json_member_id(json, work, "emailId", ID_EMAIL, rows[0].email_id);
