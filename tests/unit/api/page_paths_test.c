@@ -157,7 +157,7 @@ static void test_conditions(void **state)
     assert_true(holds(WHEN_ALWAYS, NULL, false, NULL));
     assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":[]}"));
     assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":false}"));
-    assert_false(holds(WHEN_PRESENT, NULL, false, "{\"k\":null}"));
+    assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":null}"));
     assert_false(holds(WHEN_PRESENT, NULL, false, "{\"other\":1}"));
     assert_false(holds(WHEN_PRESENT, NULL, false, NULL));
     assert_false(holds(WHEN_PRESENT, NULL, false, "[]"));
