@@ -561,6 +561,16 @@ static bool is_given(const struct call_input *input, const char *name)
     return json_object_get(input->body, name) != NULL || value_named(input->query, name) != NULL;
 }
 
+bool decode_is_given(const struct call_input *input, const char *path)
+{
+    const char *point = strchr(path, '.');
+    if (point == NULL)
+        return is_given(input, path);
+    const json_t *object = json_object_getn(input->body, path, (size_t)(point - path));
+    const json_t *member = json_object_get(object, point + 1);
+    return member != NULL && !json_is_null(member);
+}
+
 bool decode_when_holds(const struct op_when *when, const struct call_input *input)
 {
     if (when->kind == WHEN_ALWAYS)
