@@ -58,9 +58,6 @@ struct text_list email_content_warnings(struct arena *arena, const struct email_
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
 MUST_CHECK bool email_check_subject(const struct work *work, const char *subject_line, struct error *err) NONNULL(1, 2, 3);
 
-/* Checks all members except the content. Errors: INVALID_REQUEST (subjectLine, groupName), EMAIL_GROUP_NOT_FOUND. */
-MUST_CHECK bool email_check_import(const struct work *work, const struct email_import *import, struct error *err) NONNULL(1, 2, 3);
-
 /* Compiles html and text, which must be set, into code and paths. Errors: as email_prepare. */
 MUST_CHECK bool email_compile(struct arena *arena, struct email_content *content, struct error *err) NONNULL(1, 2, 3);
 
