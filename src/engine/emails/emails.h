@@ -170,10 +170,10 @@ MUST_CHECK bool email_clone(const struct work *work, const struct email_copy *co
 
 /* ---- Export and import with other services (provider_export.c) ---- */
 
-/* Checks an export to a provider, and always fails, because providers cannot be connected yet.
- * Errors: EMAIL_NOT_FOUND, EMAIL_NOT_READY, INTEGRATION_NOT_CONNECTED. */
-MUST_CHECK bool email_check_export(const struct work *work, int64_t email_id, const char *provider, struct error *err)
-    NONNULL(1, 3, 4);
+/* Checks an export to a provider, and always fails, because providers cannot be connected yet. `sender_email` may be NULL.
+ * Errors: INVALID_REQUEST (senderEmail), EMAIL_NOT_FOUND, EMAIL_NOT_READY, INTEGRATION_NOT_CONNECTED. */
+MUST_CHECK bool email_check_export(const struct work *work, int64_t email_id, const char *provider, const char *sender_email,
+                                   struct error *err) NONNULL(1, 3, 5);
 
 /* Checks the URL of a Figma frame, and always fails, because Figma cannot be connected yet.
  * Errors: FIGMA_URL_INVALID with `param`, FIGMA_NOT_CONNECTED. */
