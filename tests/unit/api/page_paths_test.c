@@ -186,7 +186,7 @@ static void test_conditions_on_two_arguments(void **state)
     assert_true(holds_beside("{\"k\":true,\"rows\":[]}"));
     assert_false(holds_beside("{\"k\":false,\"rows\":[]}"));
     assert_false(holds_beside("{\"k\":true}"));
-    assert_false(holds_beside("{\"k\":true,\"rows\":null}"));
+    assert_true(holds_beside("{\"k\":true,\"rows\":null}"));
     assert_false(holds_beside("{\"rows\":[]}"));
 }
 
