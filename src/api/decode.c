@@ -555,10 +555,20 @@ static bool equals_canonical(const json_t *value, const char *canonical, bool fl
     return json_is_string(value) && text_equals_canonical(json_string_value(value), canonical, flat);
 }
 
+/* A null counts, so that the operation that it chooses says what is wrong with it. */
 static bool is_given(const struct call_input *input, const char *name)
 {
-    const json_t *value = json_object_get(input->body, name);
-    return value != NULL ? !json_is_null(value) : value_named(input->query, name) != NULL;
+    return json_object_get(input->body, name) != NULL || value_named(input->query, name) != NULL;
+}
+
+bool decode_is_given(const struct call_input *input, const char *path)
+{
+    const char *point = strchr(path, '.');
+    if (point == NULL)
+        return is_given(input, path);
+    const json_t *object = json_object_getn(input->body, path, (size_t)(point - path));
+    const json_t *member = json_object_get(object, point + 1);
+    return member != NULL && !json_is_null(member);
 }
 
 bool decode_when_holds(const struct op_when *when, const struct call_input *input)

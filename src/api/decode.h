@@ -22,5 +22,8 @@ MUST_CHECK bool decode_arguments(struct arena *arena, const struct id_codec *ids
 bool decode_suggest_name(const struct arg_shape *shape, const char *given, const char *const *names, size_t count,
                          struct error *err) NONNULL(1, 2, 5);
 
+/* True when an argument is given and not null. The path of a member of an object of the body is "object.member". */
+bool decode_is_given(const struct call_input *input, const char *path) NONNULL(1, 2) PURE;
+
 /* True when the condition of an operation holds for this input. */
 bool decode_when_holds(const struct op_when *when, const struct call_input *input) NONNULL(1, 2);

@@ -251,7 +251,16 @@ static bool has_message(const struct operation *op, const char *name)
     return false;
 }
 
-/* Names the argument without which another one is not accepted. */
+/* True when a later choice, which needs fewer arguments, accepts this one. */
+static bool goes_without(const struct tool *tool, size_t chosen, const char *name)
+{
+    for (size_t i = chosen + 1; tool->candidates[i] != NULL; i++)
+        if (accepts_through_tool(tool, tool->candidates[i], name))
+            return true;
+    return false;
+}
+
+/* Names the argument without which another one is not accepted, or the one with which it is not. */
 static bool check_presence(const struct tool *tool, const json_t *arguments, size_t chosen, struct error *err)
 {
     const char *name;
@@ -260,6 +269,9 @@ static bool check_presence(const struct tool *tool, const json_t *arguments, siz
         const struct operation *op = tool->candidates[chosen];
         if (accepts_through_tool(tool, op, name) || has_message(op, name))
             continue;
+        if (goes_without(tool, chosen, name))
+            return fail(err, ERR_INVALID_REQUEST, name, "%.64s does not go with %s.", name, tool->present[chosen]) ||
+                   error_suggest(err, "Leave out %.64s, or leave out %s.", name, tool->present[chosen]);
         for (size_t i = 0; i < chosen; i++)
             if (accepts_argument(tool->candidates[i], name))
                 return fail(err, ERR_INVALID_REQUEST, name, "%.64s goes with %s only.", name, tool->present[i]) ||

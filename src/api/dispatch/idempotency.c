@@ -70,8 +70,8 @@ bool dispatch_refused_input(const struct call *call, struct error *err)
 
 static bool is_free(const struct call *call)
 {
-    struct op_when free_with = { .kind = WHEN_PRESENT, .argument = call->op->free_with };
-    return call->op->price.kind == PRICE_FREE || (free_with.argument != NULL && decode_when_holds(&free_with, &call->input));
+    const char *free_with = call->op->free_with;
+    return call->op->price.kind == PRICE_FREE || (free_with != NULL && decode_is_given(&call->input, free_with));
 }
 
 bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err)

@@ -5,6 +5,7 @@
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/emails/documents.h"
+#include "engine/emails/groups.h"
 #include "engine/generation/generations.h"
 
 #include <strings.h>
@@ -151,22 +152,37 @@ static bool refuse_figma(const char *url, struct error *err)
     return email_check_figma(url, "source.figmaUrl", err);
 }
 
+static enum email_source_format format_or_html(enum email_source_format format)
+{
+    return format != EMAIL_SOURCE_FORMAT_ABSENT ? format : EMAIL_SOURCE_FORMAT_HTML;
+}
+
+static bool read_nested_source(const struct emails_import_source *given, struct import_source *ret_source, struct error *err)
+{
+    if (given->kind == EMAILS_IMPORT_SOURCE_KIND_FIGMA) {
+        if (given->content != NULL)
+            return fail(err, ERR_INVALID_REQUEST, "source.content", "A source of kind figma must not have content.");
+        return refuse_figma(given->figma_url, err);
+    }
+    if (given->content == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the source of the email in source.content.");
+    if (given->figma_url != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of kind content must not have a figmaUrl.");
+    *ret_source = (struct import_source){ .content = given->content, .format = format_or_html(given->format) };
+    return true;
+}
+
 static bool read_import_source(const struct emails_import_args *args, struct import_source *ret_source, struct error *err)
 {
     if (args->source == NULL) {
-        *ret_source = (struct import_source){ .is_flat = true, .content = args->content, .format = args->format };
+        *ret_source = (struct import_source){ .is_flat = true, .content = args->content, .format = format_or_html(args->format) };
         return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the source of the email in content.");
     }
     if (args->content != NULL)
         return fail(err, ERR_INVALID_REQUEST, "content", "Give source or content, not both.");
-    if (args->source->kind == EMAILS_IMPORT_SOURCE_KIND_FIGMA)
-        return refuse_figma(args->source->figma_url, err);
-    if (args->source->content == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the source of the email in source.content.");
-    if (args->source->figma_url != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of kind content must not have a figmaUrl.");
-    *ret_source = (struct import_source){ .content = args->source->content, .format = args->source->format };
-    return true;
+    if (args->format != EMAIL_SOURCE_FORMAT_ABSENT)
+        return fail(err, ERR_INVALID_REQUEST, "format", "The language of source is source.format.");
+    return read_nested_source(args->source, ret_source, err);
 }
 
 static bool check_base_url(const char *base_url, struct error *err)
@@ -175,7 +191,8 @@ static bool check_base_url(const char *base_url, struct error *err)
     return is_web || fail(err, ERR_INVALID_REQUEST, "baseUrl", "baseUrl must be an http or https address.");
 }
 
-static struct new_job import_job(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
+static struct new_job import_job(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source,
+                                 struct opt_int group_id)
 {
     struct import_email_payload payload = {
         .content = source->content,
@@ -186,7 +203,7 @@ static struct new_job import_job(struct op_context *ctx, const struct emails_imp
         .base_url = args->base_url,
         .public_url = ctx->work.engine->public_url,
         .group_name = args->group_name,
-        .group_id = { .set = args->group_id != 0, .value = args->group_id },
+        .group_id = group_id,
     };
     return import_email_job(ctx->work.arena, &payload);
 }
@@ -194,13 +211,13 @@ static struct new_job import_job(struct op_context *ctx, const struct emails_imp
 bool op_emails_import(struct op_context *ctx, const struct emails_import_args *args, struct reply *reply, struct error *err)
 {
     struct import_source source = { .content = NULL };
-    struct email_import import = {
-        .title = args->title,
-        .subject_line = args->subject_line,
-        .group_id = args->group_id,
+    const struct email_folder folder = {
+        .group_id = { .set = args->group_id != NULL, .value = args->group_id },
         .group_name = args->group_name,
     };
+    struct opt_int group_id;
     return read_import_source(args, &source, err) && check_base_url(args->base_url, err) &&
-           email_check_import(&ctx->work, &import, err) &&
-           op_context_enqueue(ctx, reply, import_job(ctx, args, &source), ctx->work.now_us, err);
+           (args->subject_line == NULL || email_check_subject(&ctx->work, args->subject_line, err)) &&
+           email_folder_check(&ctx->work, &folder, &group_id, err) &&
+           op_context_enqueue(ctx, reply, import_job(ctx, args, &source, group_id), ctx->work.now_us, err);
 }

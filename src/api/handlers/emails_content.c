@@ -1,6 +1,7 @@
 /* Handlers that change the content of designs, or compare versions of them. */
 #include "api/op_context.h"
 #include "base/json_read.h"
+#include "base/text.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/emails/compare.h"
@@ -54,6 +55,8 @@ bool op_emails_compare(struct op_context *ctx, const struct emails_compare_args 
 
 bool op_emails_edit(struct op_context *ctx, const struct emails_edit_args *args, struct reply *reply, struct error *err)
 {
+    if (text_trim(ctx->work.arena, args->prompt)[0] == '\0')
+        return fail(err, ERR_INVALID_REQUEST, "prompt", "prompt must not be blank.");
     struct judge_edit_payload payload = {
         .email_id = args->email_id,
         .prompt = args->prompt,

@@ -3,6 +3,7 @@
 
 #include "api/op_context.h"
 #include "catalogue/operations.h"
+#include "engine/emails/groups.h"
 
 /* Replies with the changed design. */
 static bool reply_email(struct op_context *ctx, const struct email_find_row *email, struct reply *reply)
@@ -66,13 +67,18 @@ bool op_emails_clone(struct op_context *ctx, const struct emails_clone_args *arg
 bool op_emails_export(struct op_context *ctx, const struct emails_export_args *args, struct reply *reply, struct error *err)
 {
     (void)reply;
-    return email_check_export(&ctx->work, args->email_id, args->provider, err);
+    return email_check_export(&ctx->work, args->email_id, args->provider, args->sender_email, err);
 }
 
 bool op_emails_import_figma(struct op_context *ctx, const struct emails_import_figma_args *args, struct reply *reply,
                             struct error *err)
 {
-    (void)ctx;
     (void)reply;
-    return email_check_figma(args->figma_url, "figmaUrl", err);
+    const struct email_folder folder = {
+        .group_id = { .set = args->group_id != NULL, .value = args->group_id },
+        .group_name = args->group_name,
+    };
+    struct opt_int ignored;
+    return (args->subject_line == NULL || email_check_subject(&ctx->work, args->subject_line, err)) &&
+           email_folder_check(&ctx->work, &folder, &ignored, err) && email_check_figma(args->figma_url, "figmaUrl", err);
 }

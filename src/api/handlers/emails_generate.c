@@ -9,6 +9,7 @@
 #include "engine/generation/brief_sources.h"
 #include "engine/generation/generations.h"
 
+#include <string.h>
 #include <strings.h>
 
 /* The folder is given beside the other members or as an object. */
@@ -20,6 +21,15 @@ static bool read_folder(const struct emails_create_args *args, struct email_fold
     const char *name = args->group != NULL ? args->group->group_name : args->group_name;
     *ret_folder = (struct email_folder){ .group_id = { .set = id != NULL, .value = id }, .group_name = name };
     return true;
+}
+
+/* A fault of the folder is reported where the caller has given it. */
+static bool fail_generation(const struct emails_create_args *args, struct error *err)
+{
+    bool is_folder = strcmp(err->param, "groupId") == 0 || strcmp(err->param, "groupName") == 0;
+    if (args->group != NULL && is_folder)
+        error_param_prefix(err, "group");
+    return false;
 }
 
 static bool check_urls(const struct emails_create_args *args, struct error *err)
@@ -66,7 +76,7 @@ bool op_emails_create(struct op_context *ctx, const struct emails_create_args *a
         !generation_begin_design(&ctx->work, &begin, &email_id, &run_id, err) ||
         !op_context_enqueue(ctx, reply, generation_job(ctx, args, run_id), ctx->work.now_us, err) ||
         !generation_set_job(&ctx->work, run_id, reply->job_id, email_id, &email, err))
-        return false;
+        return fail_generation(args, err);
     op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, email_id));
     email_write_generation(&ctx->work, email, run_id, &reply->json);
     return true;

@@ -227,10 +227,20 @@ static void lint_confirmation(const struct catalogue *all, const struct op_decl 
     }
 }
 
+/* "cursor", or "source.figmaUrl" for a member of an object. */
+static bool names_parameter(const struct op_decl *op, const char *path)
+{
+    const char *point = strchr(path, '.');
+    char head[64];
+    snprintf(head, sizeof(head), "%.*s", point != NULL ? (int)(point - path) : (int)sizeof(head) - 1, path);
+    const struct param *param = find_param(op, head);
+    return param != NULL && (point == NULL || json_object_get(json_object_get(param->schema, "properties"), point + 1) != NULL);
+}
+
 static void lint_free_with(const struct op_decl *op)
 {
     const char *argument = member_text(op->json, "freeWith");
-    if (argument != NULL && (member_text(op->json, "price") == NULL || find_param(op, argument) == NULL)) {
+    if (argument != NULL && (member_text(op->json, "price") == NULL || !names_parameter(op, argument))) {
         problem(op->where, "freeWith needs a price and names a parameter");
     }
 }

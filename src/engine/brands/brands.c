@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { IDENTITY_MAX_BYTES = 64 * 1024 };
+enum { IDENTITY_MAX_BYTES = 64 * 1024, SUBTAG_MAX_CHARS = 8 };
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static const char letters_and_digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /* Members of the identity, in the order they are written. */
 static const char *const identity_members[] = { "description", "tagline", "contactEmail", "contactPhone", "address" };
@@ -66,6 +69,21 @@ bool brand_check_name(const struct work *work, const char **name, const char *pa
     return header_check_text(*name, param, err);
 }
 
+bool brand_locale_is_tag(const char *locale)
+{
+    size_t size = strspn(locale, letters);
+    if (size < 2 || size > SUBTAG_MAX_CHARS)
+        return false;
+    for (const char *at = locale + size; *at != '\0'; at += size + 1) {
+        if (*at != '-')
+            return false;
+        size = strspn(at + 1, letters_and_digits);
+        if (size == 0 || size > SUBTAG_MAX_CHARS)
+            return false;
+    }
+    return true;
+}
+
 bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand, struct error *err)
 {
     const char *domain;
@@ -76,6 +94,8 @@ bool brand_create(const struct work *work, const struct brand_fields *fields, st
         return fail(err, ERR_INVALID_REQUEST, "name", "Pass at least one of name, domain and url.");
     if (!brand_check_name(work, &name, "name", err))
         return false;
+    if (fields->locale != NULL && !brand_locale_is_tag(fields->locale))
+        return fail(err, ERR_INVALID_REQUEST, "locale", "%.60s is not a BCP 47 language tag, such as en or fr-CA.", fields->locale);
 
     struct brand_create_params params = {
         .organization_id = work->organization_id,

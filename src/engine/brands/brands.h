@@ -38,6 +38,9 @@ struct brand_change {
 MUST_CHECK bool brand_check_name(const struct work *work, const char **name, const char *param, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* True for a text in the form of a BCP 47 language tag: en, fr-CA, zh-Hans-CN. */
+bool brand_locale_is_tag(const char *locale) NONNULL(1) PURE;
+
 /* Creates a brand. Errors: INVALID_REQUEST. */
 MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand,
                              struct error *err) NONNULL(1, 2, 3, 4);

@@ -78,6 +78,11 @@ static const char *usable_name(const struct work *work, const char *name)
     return usable(name, NAME_MAX_CHARS) != NULL && brand_check_name(work, &name, "name", &ignored) ? name : NULL;
 }
 
+static const char *usable_locale(const char *locale)
+{
+    return usable(locale, LOCALE_MAX_CHARS) != NULL && brand_locale_is_tag(locale) ? locale : NULL;
+}
+
 static const char *usable_email(const struct work *work, const char *email)
 {
     struct error ignored = { .code = ERR_NONE };
@@ -111,7 +116,7 @@ bool extraction_complete(const struct work *work, int64_t job_id, const struct e
         .name = usable_name(work, found->name),
         .identity = identity_of(work, found),
         .time_zone = found->time_zone,
-        .locale = usable(found->locale, LOCALE_MAX_CHARS),
+        .locale = usable_locale(found->locale),
         .email_design = found->email_design,
         .logo = found->logo,
         .pages = found->pages,

@@ -39,7 +39,8 @@ static bool check_email_change(const struct work *work, struct email_change *cha
 bool email_check_change(const struct work *work, const struct email_change *wanted, struct error *err)
 {
     struct email_change change = *wanted;
-    return check_email_change(work, &change, err) && email_folder_check(work, &change.folder, err);
+    struct opt_int ignored;
+    return check_email_change(work, &change, err) && email_folder_check(work, &change.folder, &ignored, err);
 }
 
 bool email_change(const struct work *work, int64_t email_id, const struct email_change *wanted, struct email_find_row **ret_email,

@@ -93,19 +93,6 @@ static bool find_group(const struct work *work, int64_t group_id, struct email_s
     return true;
 }
 
-bool email_check_import(const struct work *work, const struct email_import *import, struct error *err)
-{
-    if (import->group_id != 0 && import->group_name != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "groupName", "Pass either groupId or groupName, not both.");
-    const char *name;
-    if (import->group_name != NULL && !email_group_clean_name(work, import->group_name, "groupName", &name, err))
-        return false;
-    if (import->subject_line != NULL && !email_check_subject(work, import->subject_line, err))
-        return false;
-    struct email_saved group;
-    return import->group_id == 0 || find_group(work, import->group_id, &group, err);
-}
-
 /* Finds or creates the folder. It may have been deleted since the import was requested. */
 static bool choose_group(const struct work *work, const struct email_import *import, struct email_saved *saved, struct error *err)
 {

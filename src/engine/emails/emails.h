@@ -58,9 +58,6 @@ struct text_list email_content_warnings(struct arena *arena, const struct email_
 /* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
 MUST_CHECK bool email_check_subject(const struct work *work, const char *subject_line, struct error *err) NONNULL(1, 2, 3);
 
-/* Checks all members except the content. Errors: INVALID_REQUEST (subjectLine, groupName), EMAIL_GROUP_NOT_FOUND. */
-MUST_CHECK bool email_check_import(const struct work *work, const struct email_import *import, struct error *err) NONNULL(1, 2, 3);
-
 /* Compiles html and text, which must be set, into code and paths. Errors: as email_prepare. */
 MUST_CHECK bool email_compile(struct arena *arena, struct email_content *content, struct error *err) NONNULL(1, 2, 3);
 
@@ -173,10 +170,10 @@ MUST_CHECK bool email_clone(const struct work *work, const struct email_copy *co
 
 /* ---- Export and import with other services (provider_export.c) ---- */
 
-/* Checks an export to a provider, and always fails, because providers cannot be connected yet.
- * Errors: EMAIL_NOT_FOUND, EMAIL_NOT_READY, INTEGRATION_NOT_CONNECTED. */
-MUST_CHECK bool email_check_export(const struct work *work, int64_t email_id, const char *provider, struct error *err)
-    NONNULL(1, 3, 4);
+/* Checks an export to a provider, and always fails, because providers cannot be connected yet. `sender_email` may be NULL.
+ * Errors: INVALID_REQUEST (senderEmail), EMAIL_NOT_FOUND, EMAIL_NOT_READY, INTEGRATION_NOT_CONNECTED. */
+MUST_CHECK bool email_check_export(const struct work *work, int64_t email_id, const char *provider, const char *sender_email,
+                                   struct error *err) NONNULL(1, 3, 5);
 
 /* Checks the URL of a Figma frame, and always fails, because Figma cannot be connected yet.
  * Errors: FIGMA_URL_INVALID with `param`, FIGMA_NOT_CONNECTED. */

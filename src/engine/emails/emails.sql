@@ -29,12 +29,13 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
  order by e.created_at desc, e.id desc
  limit :limit;
 
--- One design with its latest or the given version, without its long members. The statement is simple, so that PostgreSQL reuses
--- its generic plan.
+-- One design with its latest or the given version, without its long members. A version that was asked for shows no picture of
+-- another one. The statement is simple, so that PostgreSQL reuses its generic plan.
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null
 -- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, made_by text null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, v.made_by, e.preview_image, e.created_at, e.updated_at
+select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, v.made_by,
+       case when :version_id is null or e.preview_version = v.id then e.preview_image end, e.created_at, e.updated_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id

@@ -60,11 +60,10 @@ static bool find_folder(const struct work *work, const struct email_folder *fold
     return true;
 }
 
-bool email_folder_check(const struct work *work, const struct email_folder *folder, struct error *err)
+bool email_folder_check(const struct work *work, const struct email_folder *folder, struct opt_int *ret_group_id, struct error *err)
 {
-    struct opt_int ignored;
     const char *name;
-    return find_folder(work, folder, &ignored, &name, err);
+    return find_folder(work, folder, ret_group_id, &name, err);
 }
 
 bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets, struct opt_int *ret_group_id,

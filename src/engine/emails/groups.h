@@ -28,8 +28,9 @@ MUST_CHECK bool email_group_ensure(const struct work *work, const char *name, st
 MUST_CHECK bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets,
                                     struct opt_int *ret_group_id, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Checks the folder of a request without creating it. Errors: as email_folder_choose. */
-MUST_CHECK bool email_folder_check(const struct work *work, const struct email_folder *folder, struct error *err) NONNULL(1, 2, 3);
+/* Checks the folder of a request without creating it, and gives the one that is named by its id. Errors: as email_folder_choose. */
+MUST_CHECK bool email_folder_check(const struct work *work, const struct email_folder *folder, struct opt_int *ret_group_id,
+                                   struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Writes a page of folders by name. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,

@@ -5,12 +5,17 @@
 #include "engine/emails/emails.h"
 
 #include "base/compiler.h"
+#include "mail/address.h"
 
 #include <string.h>
 #include <strings.h>
 
-bool email_check_export(const struct work *work, int64_t email_id, const char *provider, struct error *err)
+bool email_check_export(const struct work *work, int64_t email_id, const char *provider, const char *sender_email,
+                        struct error *err)
 {
+    struct address sender;
+    if (sender_email != NULL && !address_parse(work->arena, sender_email, "senderEmail", &sender, err))
+        return false;
     struct email_find_params params = { .brand_id = work->brand_id, .id = email_id };
     struct email_find_row *email;
     if (!sql_email_find(work->conn, work->arena, &params, &email, err))

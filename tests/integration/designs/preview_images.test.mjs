@@ -35,6 +35,7 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
   }
 
   const read = async (id = emailId) => (await rest.get(`/v1/emails/${id}`)).body;
+  const readVersion = async (id) => (await rest.get(`/v1/emails/${emailId}?emailVersionId=${id}`)).body.previewImage;
   const row = async () => (await rest.get('/v1/emails')).body.data.find((email) => email.emailId === emailId);
   const waiting = async () => Number((await sql(installation, "select count(*) from jobs where state in ('queued', 'running')"))[0]);
   const count = async (condition) => Number((await sql(installation, `select count(*) from emails where ${condition}`))[0]);
@@ -93,12 +94,15 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
   });
 
   test('an edit changes it', async () => {
-    const { previewImage } = await read();
+    const { previewImage, emailVersionId: first } = await read();
     await installation.call('edit_email', { emailId, replacements: [{ find: 'Hello', with: 'Goodbye' }] });
     assert.equal((await read()).previewImage, previewImage, 'the picture before stays until then');
     clock.advance(90);
     await until('it is drawn again', async () => (await read()).previewImage !== previewImage);
-    assert.equal((await load((await read()).previewImage)).width, 600);
+    const drawn = await read();
+    assert.equal((await load(drawn.previewImage)).width, 600);
+    assert.equal(await readVersion(drawn.emailVersionId), drawn.previewImage);
+    assert.equal(await readVersion(first), undefined, 'a saved version shows no picture of another one');
   });
 
   test('without a public URL it has no address', async () => {

@@ -42,6 +42,7 @@ const usable = ({ ids: { own } }) => ({
   'emails.create': { body: { prompt: 'A letter' } },
   'emails.edit': { body: { prompt: 'Shorter' } },
   'emails.import': { body: { content: '<p>Hi</p>' } },
+  'emails.importFigma': { body: { figmaUrl: 'https://www.figma.com/design/AbC123/Spring?node-id=12-34' } },
   'emails.restore': { body: { emailVersionId: own.version } },
   'sends.create': { body: { emailId: own.email, domainId: own.domain, subject: 'Hi', audienceId: own.audience } },
   // A test may leave from any domain of the organization.

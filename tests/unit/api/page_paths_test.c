@@ -157,7 +157,7 @@ static void test_conditions(void **state)
     assert_true(holds(WHEN_ALWAYS, NULL, false, NULL));
     assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":[]}"));
     assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":false}"));
-    assert_false(holds(WHEN_PRESENT, NULL, false, "{\"k\":null}"));
+    assert_true(holds(WHEN_PRESENT, NULL, false, "{\"k\":null}"));
     assert_false(holds(WHEN_PRESENT, NULL, false, "{\"other\":1}"));
     assert_false(holds(WHEN_PRESENT, NULL, false, NULL));
     assert_false(holds(WHEN_PRESENT, NULL, false, "[]"));
@@ -186,7 +186,7 @@ static void test_conditions_on_two_arguments(void **state)
     assert_true(holds_beside("{\"k\":true,\"rows\":[]}"));
     assert_false(holds_beside("{\"k\":false,\"rows\":[]}"));
     assert_false(holds_beside("{\"k\":true}"));
-    assert_false(holds_beside("{\"k\":true,\"rows\":null}"));
+    assert_true(holds_beside("{\"k\":true,\"rows\":null}"));
     assert_false(holds_beside("{\"rows\":[]}"));
 }
 

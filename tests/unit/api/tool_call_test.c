@@ -262,6 +262,8 @@ static void test_an_argument_names_its_partner(void **state)
     assert_refused(&paired_tool, "{\"view\":\"v\"}", "view", "view goes with sendId only.");
     assert_string_equal(call->input.refusal.suggestion, "Add sendId, or leave out view.");
     assert_string_equal(prepared(&paired_tool, "{\"limit\":5}"), "{\"limit\":5}");
+    assert_refused(&paired_tool, "{\"sendId\":\"s\",\"limit\":5}", "limit", "limit does not go with sendId.");
+    assert_string_equal(call->input.refusal.suggestion, "Leave out limit, or leave out sendId.");
 }
 
 /* A default applies only when the chosen operation accepts the argument. */

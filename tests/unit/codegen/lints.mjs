@@ -376,6 +376,7 @@ const broken = [
   ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single needs mode read or write'],
   ['a read that its job charges', (t) => (op(t, 0).charges = 'job'), 'charges is job, and needs a write with a price and a job'],
   ['a call that is free with an unknown argument', (t) => (op(t, MAKE).freeWith = 'nothing'), 'freeWith needs a price and names a parameter'],
+  ['a call that is free with an unknown member', (t) => (op(t, MAKE).freeWith = 'nothing.member'), 'freeWith needs a price and names a parameter'],
   ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read'],
   ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write must be quick and must not have a price'],
   ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write must be quick and must not have a price'],

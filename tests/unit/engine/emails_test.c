@@ -2,6 +2,7 @@
 #include "fixtures/engine_fixture.h"
 
 #include "engine/compose/preheader.h"
+#include "engine/emails/groups.h"
 #include "sql/emails.h"
 
 static const char html[] = "<!DOCTYPE html><html><head></head><body><p>Hi {{ firstName }} of {{ company.name }}</p></body></html>";
@@ -67,10 +68,16 @@ static void test_titles(void **state) /* R-199, R-227 */
     assert_string_equal(save(&blank).title, "Imported email");
 }
 
-static void assert_import_refused(const struct email_import *import, enum error_code code, const char *param)
+static struct email_folder folder_by_id(int64_t id)
+{
+    return (struct email_folder){ .group_id = { .set = true, .value = work_id(&work, ID_GROUP, id) } };
+}
+
+static void assert_folder_refused(struct email_folder named, enum error_code code, const char *param)
 {
     struct error err = { .code = ERR_NONE };
-    assert_false(email_check_import(&work, import, &err));
+    struct opt_int ignored;
+    assert_false(email_folder_check(&work, &named, &ignored, &err));
     assert_int_equal(err.code, code);
     assert_string_equal(err.param, param);
 }
@@ -86,17 +93,16 @@ static void test_groups(void **state) /* R-201, R-228 */
 
     struct email_import by_id = { .group_id = first.group_id.value };
     assert_string_equal(save(&by_id).group_name, "News");
-    struct email_import both = { .group_id = first.group_id.value, .group_name = "News" };
-    assert_import_refused(&both, ERR_INVALID_REQUEST, "groupName");
-    struct email_import reserved = { .group_name = "ungrouped" };
-    assert_import_refused(&reserved, ERR_INVALID_REQUEST, "groupName");
-    struct email_import unknown = { .group_id = 999999 };
-    assert_import_refused(&unknown, ERR_EMAIL_GROUP_NOT_FOUND, "groupId");
-    struct email_import subject = { .subject_line = "Hi {{ first name }}" };
-    assert_import_refused(&subject, ERR_INVALID_REQUEST, "subjectLine");
+    struct email_folder both = folder_by_id(first.group_id.value);
+    both.group_name = "News";
+    assert_folder_refused(both, ERR_INVALID_REQUEST, "groupName");
+    assert_folder_refused((struct email_folder){ .group_name = "ungrouped" }, ERR_INVALID_REQUEST, "groupName");
+    assert_folder_refused(folder_by_id(999999), ERR_EMAIL_GROUP_NOT_FOUND, "groupId");
+    struct error err = { .code = ERR_NONE };
+    assert_false(email_check_subject(&work, "Hi {{ first name }}", &err));
+    assert_string_equal(err.param, "subjectLine");
 
     /* The folder may go between the request and its job. */
-    struct error err = { .code = ERR_NONE };
     struct email_content content;
     struct email_saved saved;
     run_sql("delete from email_groups");
