@@ -309,13 +309,28 @@ static bool try_batch(struct batch_try *this_try)
 
 /* ---- The end ---- */
 
-static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
+/* Notifies workers and steppers of what was committed. The members of a brand follow one another. */
+static void wake_others(const struct group_commit *batch)
 {
     bool has_jobs = false;
-    for (size_t i = 0; i < batch->count && ok; i++)
-        has_jobs = has_jobs || batch->members[i].state->call->reply.job_id != 0;
+    int64_t woken_brand = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct member *member = &batch->members[i];
+        const struct reply *reply = &member->state->call->reply;
+        has_jobs = has_jobs || reply->job_id != 0;
+        if (!reply->starts_runs || member->ctx.work.brand_id == woken_brand)
+            continue;
+        dispatch_wake_steppers(&member->ctx.work);
+        woken_brand = member->ctx.work.brand_id;
+    }
     if (has_jobs)
         dispatch_wake_workers(batch->conn);
+}
+
+static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
+{
+    if (ok)
+        wake_others(batch);
     for (size_t i = 0; i < batch->count; i++) {
         struct call_state *state = batch->members[i].state;
         dispatch_queue_duplicates(batch->api, dispatch_leave_key(batch->api, state));
@@ -339,22 +354,45 @@ static bool queue_failed_alone(struct group_commit *batch, bool all)
     return kept < before;
 }
 
-void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
+static void run_batch(struct group_commit *batch)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
-    for (size_t i = 0; i < count; i++)
-        batch_add_call(&batch, states[i]);
-    qsort(batch.members, batch.count, sizeof(struct member), by_lock);
-    struct batch_try this_try = { .batch = &batch, .together = true };
-    for (int attempt = 1; batch.count > 0; attempt++) {
+    qsort(batch->members, batch->count, sizeof(struct member), by_lock);
+    struct batch_try this_try = { .batch = batch, .together = true };
+    for (int attempt = 1; batch->count > 0; attempt++) {
         bool fits = try_batch(&this_try);
         const struct error *err = &this_try.error;
         /* After a lost connection it is unknown what was committed, so nothing is repeated. A batch that took too long is not
          * tried again as a batch. */
         if (this_try.ok || db_error_is_lost(err))
-            finish_all(&batch, this_try.ok, err);
+            finish_all(batch, this_try.ok, err);
         else
-            this_try.together = queue_failed_alone(&batch, !fits || attempt == MAX_TRIES || db_error_is_canceled(err));
+            this_try.together = queue_failed_alone(batch, !fits || attempt == MAX_TRIES || db_error_is_canceled(err));
+    }
+}
+
+/* The operation whose calls need a transaction of their own; NULL: the transaction of all others. Statements of `finish` lock rows
+ * behind those of all others, out of the order. */
+static const struct operation *own_batch(const struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    return op->single_write->finish != NULL ? op : NULL;
+}
+
+void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    bool *is_taken = arena_array(arena, count, sizeof(*is_taken));
+    struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
+    for (size_t first = 0; first < count; first++) {
+        if (is_taken[first])
+            continue;
+        const struct operation *op = own_batch(states[first]);
+        for (size_t i = first; i < count; i++) {
+            if (is_taken[i] || own_batch(states[i]) != op)
+                continue;
+            is_taken[i] = true;
+            batch_add_call(&batch, states[i]);
+        }
+        run_batch(&batch);
     }
 }
