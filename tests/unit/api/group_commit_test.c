@@ -171,6 +171,19 @@ static const struct operation add_op = { .id = "sums.add",
                                          .args = &add_shape,
                                          .single_write = &add_single };
 
+/* The same without statements that depend on results. */
+static const struct op_single_write plain_single = { .check = check_add, .ask = ask_add, .reply = reply_add };
+static const struct operation plain_op = { .id = "sums.addPlain",
+                                           .index = -1,
+                                           .mode = OP_WRITE,
+                                           .reach = REACH_BRAND,
+                                           .status = 200,
+                                           .query_budget = 3,
+                                           .built = true,
+                                           .job = &test_job,
+                                           .args = &add_shape,
+                                           .single_write = &plain_single };
+
 /* ---- Gathering calls ---- */
 
 NUMBER_COMMAND(sleep_some, "select pg_sleep($1 / 1000.0)");
@@ -449,6 +462,18 @@ static void test_a_batch_is_finished_together(void **state)
     assert_int_equal(total_of("m1"), 0);
     assert_int_equal(total_of("m0") + total_of("m2"), 4);
     assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+}
+
+/* Statements of `finish` lock rows behind those of all others, so calls that have them are in no batch with those. */
+static void test_operations_that_finish_have_batches_of_their_own(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("o0", 1), visit_new(&plain_op, "{\"name\":\"p0\",\"amount\":2}"), add("o1", 3),
+                               visit_new(&plain_op, "{\"name\":\"p1\",\"amount\":4}") };
+    run_together(visits, ARRAY_COUNT(visits));
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(member_of(visits[3], "transaction"), member_of(visits[1], "transaction"));
+    assert_int_not_equal(member_of(visits[1], "transaction"), member_of(visits[0], "transaction"));
 }
 
 static void test_a_call_without_a_lock_key_is_alone(void **state)
@@ -844,6 +869,7 @@ int main(void)
         SUMS_TEST(test_refusals_stay_outside),
         SUMS_TEST(test_a_refused_answer_is_its_own),
         SUMS_TEST(test_a_batch_is_finished_together),
+        SUMS_TEST(test_operations_that_finish_have_batches_of_their_own),
         SUMS_TEST(test_a_call_without_a_lock_key_is_alone),
         SUMS_TEST(test_a_failing_statement_is_its_own),
         SUMS_TEST(test_several_faults),
