@@ -42,6 +42,8 @@ struct member {
     size_t first; /* the index of the first of them */
     size_t end;
     bool caused_failure; /* the batch failed because of this call */
+    bool is_refused;     /* the call has written nothing, and its answer is the refusal */
+    struct error refusal;
 };
 
 /* Members of one operation and brand whose statements are sent together. */
@@ -195,7 +197,7 @@ static size_t ask_all(struct group_commit *batch, bool together, struct arena *a
 {
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
-        batch->members[i].is_sent = batch->members[i].has_own = false;
+        batch->members[i].is_sent = batch->members[i].has_own = batch->members[i].is_refused = false;
     while (ask_next(batch, together, arena, statements, &ret_groups[count]))
         count++;
     return count;
@@ -213,6 +215,15 @@ static bool finish_groups(const struct group *groups, size_t count, const struct
         }
     }
     return true;
+}
+
+static void find_refused(struct group_commit *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct member *member = &batch->members[i];
+        const struct op_single_write *single = member->ctx.op->single_write;
+        member->is_refused = single->is_refused != NULL && single->is_refused(member->kept, &member->refusal);
+    }
 }
 
 /* True when one of the statements failed that serve this call only. */
@@ -237,7 +248,10 @@ static bool run_work(struct group_commit *batch, bool together, struct arena *ar
         ok = false;
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].caused_failure = used[i] || has_failed(statements, &batch->members[i]);
-    return ok && finish_groups(groups, group_count, statements, err);
+    if (!ok || !finish_groups(groups, group_count, statements, err))
+        return false;
+    find_refused(batch);
+    return true;
 }
 
 /* Writes the reply of one call. Statements that it still sends belong to the same transaction. */
@@ -266,7 +280,7 @@ static bool make_replies(struct group_commit *batch, const struct db_batch *stat
     bool ok = true;
     for (size_t i = 0; i < batch->count; i++) {
         struct member *member = &batch->members[i];
-        member->caused_failure = !make_reply(batch, member, statements, &calls[i]);
+        member->caused_failure = !member->is_refused && !make_reply(batch, member, statements, &calls[i]);
         ok = ok && !member->caused_failure;
     }
     return ok;
@@ -281,6 +295,18 @@ struct batch_try {
     struct error error; /* database errors only */
 };
 
+/* Writes audit rows and responses, and commits. A refused call leaves none. */
+static bool settle(const struct group_commit *batch, struct arena *arena, const struct ledger_call *calls, struct db_tx *tx,
+                   struct error *err)
+{
+    struct ledger_call *done = arena_array(arena, batch->count, sizeof(*done));
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->members[i].is_refused)
+            done[count++] = calls[i];
+    return ledger_settle_all(arena, done, count, tx, err);
+}
+
 static bool try_in_transaction(struct group_commit *batch, bool together, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -290,7 +316,7 @@ static bool try_in_transaction(struct group_commit *batch, bool together, struct
         return false;
     struct db_batch *statements = db_batch_new(batch->conn, arena);
     return run_work(batch, together, arena, calls, statements, err) && make_replies(batch, statements, calls) &&
-           ledger_settle_all(arena, calls, batch->count, &tx, err);
+           settle(batch, arena, calls, &tx, err);
 }
 
 static void try_unwindable(void *context)
@@ -317,6 +343,8 @@ static void wake_others(const struct group_commit *batch)
     for (size_t i = 0; i < batch->count; i++) {
         const struct member *member = &batch->members[i];
         const struct reply *reply = &member->state->call->reply;
+        if (member->is_refused)
+            continue;
         has_jobs = has_jobs || reply->job_id != 0;
         if (!reply->starts_runs || member->ctx.work.brand_id == woken_brand)
             continue;
@@ -332,9 +360,10 @@ static void finish_all(struct group_commit *batch, bool ok, const struct error *
     if (ok)
         wake_others(batch);
     for (size_t i = 0; i < batch->count; i++) {
-        struct call_state *state = batch->members[i].state;
+        const struct member *member = &batch->members[i];
+        struct call_state *state = member->state;
         dispatch_queue_duplicates(batch->api, dispatch_leave_key(batch->api, state));
-        dispatch_finish(batch->api, state, ok, err);
+        dispatch_finish(batch->api, state, ok && !member->is_refused, member->is_refused ? &member->refusal : err);
     }
     batch->count = 0;
 }

@@ -40,6 +40,12 @@ static bool fire_finish(const struct single_write *writes, size_t count, const s
     return fires_finish(fires_of(writes, count), batch, err);
 }
 
+static bool fire_is_refused(const void *kept, struct error *ret_refusal)
+{
+    struct fire_result ignored;
+    return !fire_take(kept, &ignored, ret_refusal);
+}
+
 static bool fire_reply(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     (void)batch;
@@ -57,7 +63,7 @@ static bool fire_reply(struct op_context *ctx, void *kept, const struct db_batch
 }
 
 const struct op_single_write op_triggers_fire_single = {
-    .check = fire_check, .ask = fire_ask, .finish = fire_finish, .reply = fire_reply
+    .check = fire_check, .ask = fire_ask, .finish = fire_finish, .is_refused = fire_is_refused, .reply = fire_reply
 };
 
 /* ---- Recorded fires ---- */
