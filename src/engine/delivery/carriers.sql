@@ -55,7 +55,7 @@ with usage as (
      where brand_id = :brand_id and send_id = :carrier_id and (select count(*) from usage) > 0
     returning next_ordinal - cardinality(:run_ids::bigint[]) as first
 ), messages as materialized (
-    select t.*, c.first + t.place - 1 as ordinal, nextval(pg_get_serial_sequence('sends', 'id')) as id
+    select t.*, c.first + t.place - 1 as ordinal, nextval((select pg_get_serial_sequence('sends', 'id')::regclass)) as id
       from carrier c
      cross join unnest(:run_ids::bigint[], :visits::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[],
                        :audience_run_ids::bigint[], :instance_ids::bigint[], :payload_ids::bigint[])
