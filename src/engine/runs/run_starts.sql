@@ -42,19 +42,26 @@ select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || 
   from unnest(:email_keys::text[]) as g (email_key);
 
 -- Wakes the runs that wait for these events: each a trigger and an address. A statement of its own, whose snapshot is younger than
--- the lock. The runs are locked in the order of their ids, and no step is a join, as in run_wake_by_messages.
+-- the lock. Most events wake nothing, which `heard` finds by one step of an index for each. The runs are locked in the order of
+-- their ids, and no step is a join, as in run_wake_by_messages.
 -- name: run_wake_by_events :exec
 -- params: brand_id bigint, trigger_ids bigint[], email_keys text[], now timestamptz
-with waiting as materialized (
-    select w.id
+with heard as materialized (
+    select g.trigger_id, g.email_key
       from unnest(:trigger_ids::bigint[], :email_keys::text[]) as g (trigger_id, email_key)
-     cross join lateral (select r.id from automation_runs r
+     cross join lateral (select 1 from automation_runs r
                           where r.brand_id = :brand_id and r.waits_trigger = g.trigger_id and r.email_key = g.email_key
+                          limit 1) w
+), waiting as materialized (
+    select w.id
+      from heard h
+     cross join lateral (select r.id from automation_runs r
+                          where r.brand_id = :brand_id and r.waits_trigger = h.trigger_id and r.email_key = h.email_key
                          offset 0) w
 ), woken as materialized (
     select r.id
       from automation_runs r
-     where r.brand_id = :brand_id and r.id = any (array(select id from waiting)) and r.waits_trigger = any (:trigger_ids::bigint[])
+     where r.brand_id = :brand_id and r.id = any (array(select id from waiting)) and coalesce(r.waits_trigger, 0) = any (:trigger_ids::bigint[])
        and r.status = 'running' and r.due_at is distinct from :now
      order by r.id
        for no key update
