@@ -42,8 +42,9 @@ select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || 
   from unnest(:email_keys::text[]) as g (email_key);
 
 -- Wakes the runs that wait for these events: each a trigger and an address. A statement of its own, whose snapshot is younger than
--- the lock. Most events wake nothing, which `heard` finds by one step of an index for each. The runs are locked in the order of
--- their ids, and no step is a join, as in run_wake_by_messages.
+-- the lock. Most events wake nothing, which `heard` finds by one step of an index for each; "exists" keeps the steps behind it from
+-- running then, which read every run of the brand while there are no table statistics. The runs are locked in the order of their ids,
+-- and no step is a join, as in run_wake_by_messages.
 -- name: run_wake_by_events :exec
 -- params: brand_id bigint, trigger_ids bigint[], email_keys text[], now timestamptz
 with heard as materialized (
@@ -61,14 +62,14 @@ with heard as materialized (
 ), woken as materialized (
     select r.id
       from automation_runs r
-     where r.brand_id = :brand_id and r.id = any (array(select id from waiting)) and coalesce(r.waits_trigger, 0) = any (:trigger_ids::bigint[])
-       and r.status = 'running' and r.due_at is distinct from :now
+     where (select exists (select 1 from waiting)) and r.brand_id = :brand_id and r.id = any (array(select id from waiting))
+       and r.waits_trigger = any (:trigger_ids::bigint[]) and r.status = 'running' and r.due_at is distinct from :now
      order by r.id
        for no key update
 )
 update automation_runs
    set due_at = :now
- where brand_id = :brand_id and id = any (array(select id from woken));
+ where (select exists (select 1 from woken)) and brand_id = :brand_id and id = any (array(select id from woken));
 
 -- Wakes the runs that wait for the result of these messages, or for engagement with them. They are locked in the order of their ids. No
 -- step is a join, so the plan does not depend on table statistics: a join reads all runs for each message when there are none.
