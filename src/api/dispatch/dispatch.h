@@ -156,6 +156,9 @@ MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct
 /* Notifies the job workers of every process. Workers also poll once a second. */
 void dispatch_wake_workers(struct db_conn *conn) NONNULL(1);
 
+/* Notifies the steppers of runs in the brand of the work. They also look once a second. */
+void dispatch_wake_steppers(const struct work *work) NONNULL(1);
+
 /* ---- read_batch.c ---- */
 
 /* Runs several single reads in one pipeline to completion (read_batch.c). */

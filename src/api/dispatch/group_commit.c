@@ -42,6 +42,8 @@ struct member {
     size_t first; /* the index of the first of them */
     size_t end;
     bool caused_failure; /* the batch failed because of this call */
+    bool is_refused;     /* the call has written nothing, and its answer is the refusal */
+    struct error refusal;
 };
 
 /* Members of one operation and brand whose statements are sent together. */
@@ -195,7 +197,7 @@ static size_t ask_all(struct group_commit *batch, bool together, struct arena *a
 {
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
-        batch->members[i].is_sent = batch->members[i].has_own = false;
+        batch->members[i].is_sent = batch->members[i].has_own = batch->members[i].is_refused = false;
     while (ask_next(batch, together, arena, statements, &ret_groups[count]))
         count++;
     return count;
@@ -213,6 +215,15 @@ static bool finish_groups(const struct group *groups, size_t count, const struct
         }
     }
     return true;
+}
+
+static void find_refused(struct group_commit *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct member *member = &batch->members[i];
+        const struct op_single_write *single = member->ctx.op->single_write;
+        member->is_refused = single->is_refused != NULL && single->is_refused(member->kept, &member->refusal);
+    }
 }
 
 /* True when one of the statements failed that serve this call only. */
@@ -237,7 +248,10 @@ static bool run_work(struct group_commit *batch, bool together, struct arena *ar
         ok = false;
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].caused_failure = used[i] || has_failed(statements, &batch->members[i]);
-    return ok && finish_groups(groups, group_count, statements, err);
+    if (!ok || !finish_groups(groups, group_count, statements, err))
+        return false;
+    find_refused(batch);
+    return true;
 }
 
 /* Writes the reply of one call. Statements that it still sends belong to the same transaction. */
@@ -266,7 +280,7 @@ static bool make_replies(struct group_commit *batch, const struct db_batch *stat
     bool ok = true;
     for (size_t i = 0; i < batch->count; i++) {
         struct member *member = &batch->members[i];
-        member->caused_failure = !make_reply(batch, member, statements, &calls[i]);
+        member->caused_failure = !member->is_refused && !make_reply(batch, member, statements, &calls[i]);
         ok = ok && !member->caused_failure;
     }
     return ok;
@@ -281,6 +295,18 @@ struct batch_try {
     struct error error; /* database errors only */
 };
 
+/* Writes audit rows and responses, and commits. A refused call leaves none. */
+static bool settle(const struct group_commit *batch, struct arena *arena, const struct ledger_call *calls, struct db_tx *tx,
+                   struct error *err)
+{
+    struct ledger_call *done = arena_array(arena, batch->count, sizeof(*done));
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->members[i].is_refused)
+            done[count++] = calls[i];
+    return ledger_settle_all(arena, done, count, tx, err);
+}
+
 static bool try_in_transaction(struct group_commit *batch, bool together, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -290,7 +316,7 @@ static bool try_in_transaction(struct group_commit *batch, bool together, struct
         return false;
     struct db_batch *statements = db_batch_new(batch->conn, arena);
     return run_work(batch, together, arena, calls, statements, err) && make_replies(batch, statements, calls) &&
-           ledger_settle_all(arena, calls, batch->count, &tx, err);
+           settle(batch, arena, calls, &tx, err);
 }
 
 static void try_unwindable(void *context)
@@ -309,17 +335,35 @@ static bool try_batch(struct batch_try *this_try)
 
 /* ---- The end ---- */
 
-static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
+/* Notifies workers and steppers of what was committed. The members of a brand follow one another. */
+static void wake_others(const struct group_commit *batch)
 {
     bool has_jobs = false;
-    for (size_t i = 0; i < batch->count && ok; i++)
-        has_jobs = has_jobs || batch->members[i].state->call->reply.job_id != 0;
+    int64_t woken_brand = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct member *member = &batch->members[i];
+        const struct reply *reply = &member->state->call->reply;
+        if (member->is_refused)
+            continue;
+        has_jobs = has_jobs || reply->job_id != 0;
+        if (!reply->starts_runs || member->ctx.work.brand_id == woken_brand)
+            continue;
+        dispatch_wake_steppers(&member->ctx.work);
+        woken_brand = member->ctx.work.brand_id;
+    }
     if (has_jobs)
         dispatch_wake_workers(batch->conn);
+}
+
+static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
+{
+    if (ok)
+        wake_others(batch);
     for (size_t i = 0; i < batch->count; i++) {
-        struct call_state *state = batch->members[i].state;
+        const struct member *member = &batch->members[i];
+        struct call_state *state = member->state;
         dispatch_queue_duplicates(batch->api, dispatch_leave_key(batch->api, state));
-        dispatch_finish(batch->api, state, ok, err);
+        dispatch_finish(batch->api, state, ok && !member->is_refused, member->is_refused ? &member->refusal : err);
     }
     batch->count = 0;
 }
@@ -339,22 +383,45 @@ static bool queue_failed_alone(struct group_commit *batch, bool all)
     return kept < before;
 }
 
-void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
+static void run_batch(struct group_commit *batch)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
-    for (size_t i = 0; i < count; i++)
-        batch_add_call(&batch, states[i]);
-    qsort(batch.members, batch.count, sizeof(struct member), by_lock);
-    struct batch_try this_try = { .batch = &batch, .together = true };
-    for (int attempt = 1; batch.count > 0; attempt++) {
+    qsort(batch->members, batch->count, sizeof(struct member), by_lock);
+    struct batch_try this_try = { .batch = batch, .together = true };
+    for (int attempt = 1; batch->count > 0; attempt++) {
         bool fits = try_batch(&this_try);
         const struct error *err = &this_try.error;
         /* After a lost connection it is unknown what was committed, so nothing is repeated. A batch that took too long is not
          * tried again as a batch. */
         if (this_try.ok || db_error_is_lost(err))
-            finish_all(&batch, this_try.ok, err);
+            finish_all(batch, this_try.ok, err);
         else
-            this_try.together = queue_failed_alone(&batch, !fits || attempt == MAX_TRIES || db_error_is_canceled(err));
+            this_try.together = queue_failed_alone(batch, !fits || attempt == MAX_TRIES || db_error_is_canceled(err));
+    }
+}
+
+/* The operation whose calls need a transaction of their own; NULL: the transaction of all others. Statements of `finish` lock rows
+ * behind those of all others, out of the order. */
+static const struct operation *own_batch(const struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    return op->single_write->finish != NULL ? op : NULL;
+}
+
+void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    bool *is_taken = arena_array(arena, count, sizeof(*is_taken));
+    struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
+    for (size_t first = 0; first < count; first++) {
+        if (is_taken[first])
+            continue;
+        const struct operation *op = own_batch(states[first]);
+        for (size_t i = first; i < count; i++) {
+            if (is_taken[i] || own_batch(states[i]) != op)
+                continue;
+            is_taken[i] = true;
+            batch_add_call(&batch, states[i]);
+        }
+        run_batch(&batch);
     }
 }

@@ -48,7 +48,7 @@ void dispatch_wake_workers(struct db_conn *conn)
         return;
 }
 
-static void wake_steppers(const struct work *work)
+void dispatch_wake_steppers(const struct work *work)
 {
     struct error ignored = { .code = ERR_NONE };
     if (!runs_notify(work, &ignored))
@@ -131,7 +131,7 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
     if (call->reply.job_id != 0)
         dispatch_wake_workers(ctx->work.conn);
     if (call->reply.starts_runs)
-        wake_steppers(&ctx->work);
+        dispatch_wake_steppers(&ctx->work);
     if (call->reply.changes_credentials)
         auth_forget(api->auth);
     return true;

@@ -55,7 +55,7 @@ with usage as (
      where brand_id = :brand_id and send_id = :carrier_id and (select count(*) from usage) > 0
     returning next_ordinal - cardinality(:run_ids::bigint[]) as first
 ), messages as materialized (
-    select t.*, c.first + t.place - 1 as ordinal, nextval(pg_get_serial_sequence('sends', 'id')) as id
+    select t.*, c.first + t.place - 1 as ordinal, nextval((select pg_get_serial_sequence('sends', 'id')::regclass)) as id
       from carrier c
      cross join unnest(:run_ids::bigint[], :visits::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[],
                        :audience_run_ids::bigint[], :instance_ids::bigint[], :payload_ids::bigint[])
@@ -98,6 +98,7 @@ select l.ordinal, l.id, l.payload_id, l.sealed,
  order by l.ordinal;
 
 -- Appends events of messages: for each recipient one of each type, in this order. The event names the message in place of the carrier.
+-- Messages are found one by one by their key, here and below, so the plan does not depend on table statistics.
 -- name: carrier_events :exec
 -- params: brand_id bigint, carrier_id bigint, email_id bigint, types text[], ordinals bigint[], emails text[], keys text[], summaries text[], at timestamptz
 insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, automation_id,
@@ -106,7 +107,8 @@ select :brand_id, :at, 'email', e.type, t.email, t.key, m.id, :email_id, t.summa
        m.audience_run_id, m.trigger_instance_id
   from unnest(:ordinals::bigint[], :emails::text[], :keys::text[], :summaries::text[])
        with ordinality as t (ordinal, email, key, summary, place)
-  join automation_sends m on m.brand_id = :brand_id and m.carrier_id = :carrier_id and m.ordinal = t.ordinal
+ cross join lateral (select * from automation_sends
+                      where brand_id = :brand_id and carrier_id = :carrier_id and ordinal = t.ordinal limit 1) m
  cross join unnest(:types::text[]) with ordinality as e (type, step)
  order by t.place, e.step;
 
@@ -116,7 +118,8 @@ select :brand_id, :at, 'email', e.type, t.email, t.key, m.id, :email_id, t.summa
 with settled as materialized (
     select m.id, m.payload_id, m.node_id, m.audience_run_id, t.outcome
       from unnest(:ordinals::bigint[], :outcomes::text[]) as t (ordinal, outcome)
-      join automation_sends m on m.brand_id = :brand_id and m.carrier_id = :carrier_id and m.ordinal = t.ordinal
+     cross join lateral (select * from automation_sends
+                          where brand_id = :brand_id and carrier_id = :carrier_id and ordinal = t.ordinal limit 1) m
 ), released as (
     update automation_sends m
        set payload_id = null

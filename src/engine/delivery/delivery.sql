@@ -97,13 +97,15 @@ values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, :co
 -- Corrects the allowance of a send by results. Recipients that were not mailed use none. When the send was canceled or given up,
 -- that has returned the allowance of all recipients without a result: then those that were mailed after all are counted again.
 -- The period is that of the beginning, of a gradual send that of its last tranche, of a carrier that of the result.
--- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile.
+-- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile. Nothing to correct locks nothing:
+-- steppers that append to a carrier hold the row until their commit.
 -- name: delivery_correct_usage :exec
 -- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint, at timestamptz
 update email_usage u
    set sent = greatest(u.sent + case when s.status in ('running', 'paused') then -:unmailed::bigint else :mailed::bigint end, 0)
   from sends s
  where s.brand_id = :brand_id and s.id = :send_id and u.organization_id = :organization_id
+   and case when s.status in ('running', 'paused') then :unmailed::bigint else :mailed::bigint end > 0
    and u.period_start = date_trunc('month', case when s.is_carrier then :at
                                                  else coalesce((select g.released_at from gradual_sends g
                                                                  where g.brand_id = s.brand_id and g.send_id = s.id), s.started_at) end

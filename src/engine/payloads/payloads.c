@@ -1,6 +1,7 @@
 #include "engine/payloads/payloads.h"
 
 #include "base/json_read.h"
+#include "base/text.h"
 #include "crypto/key_file.h"
 #include "engine/secrets/reseal.h"
 #include "sql/payloads.h"
@@ -25,69 +26,88 @@ static struct bytes payload_plain(struct arena *arena, const json_t *payload, co
     return (struct bytes){ (const unsigned char *)text, strlen(text) };
 }
 
-static void add_insert(const struct work *work, const struct seal_ring *ring, const struct payload_storing *storing,
-                       struct db_batch *batch)
+/* The sealed payload in hex. */
+static const char *sealed_hex(const struct work *work, struct arena *secrets, const struct seal_ring *ring,
+                              const struct payload_storing *storing)
 {
-    ARENA_SCOPE secrets = arena_new(0);
-    unsigned char *fingerprint = arena_alloc(work->arena, SEAL_FINGERPRINT_BYTES); /* the batch borrows it */
     struct bytes plain = payload_plain(secrets, storing->payload, storing->fallbacks);
+    struct bytes sealed = seal(secrets, ring, sealed_as, payload_identity(secrets, work->brand_id, storing->id), plain);
+    char *hex = arena_alloc(work->arena, 2 * sealed.size + 1);
+    hex_encode(sealed.data, sealed.size, hex);
+    return hex;
+}
+
+/* Returns the place in the batch. */
+static size_t add_insert(const struct work *work, const struct seal_ring *ring, const struct payload_storing *storings,
+                         size_t count, struct db_batch *batch)
+{
+    unsigned char *fingerprint = arena_alloc(work->arena, SEAL_FINGERPRINT_BYTES); /* the batch borrows it */
+    int64_t *ids = arena_array(work->arena, count, sizeof(*ids));
+    const char **sealed = arena_array(work->arena, count, sizeof(*sealed));
+    for (size_t i = 0; i < count; i++) {
+        ARENA_SCOPE secrets = arena_new(0);
+        ids[i] = storings[i].id;
+        sealed[i] = sealed_hex(work, secrets, ring, &storings[i]);
+    }
     seal_ring_fingerprint(ring, fingerprint);
-    struct payload_insert_params params = {
+    struct payloads_insert_params params = {
         .brand_id = work->brand_id,
-        .id = storing->id,
-        .sealed = seal(work->arena, ring, sealed_as, payload_identity(work->arena, work->brand_id, storing->id), plain),
+        .ids = { ids, count },
+        .sealed = { sealed, count },
         .key_id = seal_ring_newest(ring),
         .fingerprint = { fingerprint, SEAL_FINGERPRINT_BYTES },
         .now = work->now_us,
     };
-    db_batch_add(batch, &payload_insert_statement, &params);
+    return db_batch_add(batch, &payloads_insert_statement, &params);
 }
 
 /* With a key that is new to the database, or is not the one that it knows. */
-static bool insert_with_new_key(const struct work *work, const struct payload_storing *storing, struct error *err)
+static bool insert_with_new_key(const struct work *work, const struct payload_storing *storings, size_t count, struct error *err)
 {
     ARENA_SCOPE secrets = arena_new(0);
     struct seal_ring *ring;
     if (!secrets_sealing(work, secrets, &ring, err))
         return false;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    add_insert(work, ring, storing, batch);
+    size_t index = add_insert(work, ring, storings, count, batch);
     if (!db_batch_run(batch, err))
         return false;
-    return db_batch_rows(batch, 0)->affected > 0 || fail(err, ERR_INTERNAL_ERROR, NULL, "The payload was not stored.");
+    return db_batch_rows(batch, index)->affected > 0 || fail(err, ERR_INTERNAL_ERROR, NULL, "The payload was not stored.");
 }
 
-bool payload_store_ask(const struct work *work, struct payload_storing *storing, struct db_batch *batch, struct error *err)
+bool payloads_store_ask(const struct work *work, const struct payload_storing *storings, size_t count, struct db_batch *batch,
+                        size_t *ret_index, struct error *err)
 {
     ARENA_SCOPE secrets = arena_new(0);
     struct seal_ring *ring;
-    storing->inserted_at = SIZE_MAX;
+    *ret_index = SIZE_MAX;
+    if (count == 0)
+        return true;
     if (!key_file_read(secrets, work->engine->key_file, &ring, err))
         return false;
-    if (ring == NULL)
-        return true;
-    storing->inserted_at = db_batch_count(batch);
-    add_insert(work, ring, storing, batch);
+    if (ring != NULL)
+        *ret_index = add_insert(work, ring, storings, count, batch);
     return true;
 }
 
-bool payload_store_take(const struct work *work, const struct payload_storing *storing, const struct db_batch *batch,
-                        struct error *err)
+bool payloads_store_take(const struct work *work, const struct payload_storing *storings, size_t count,
+                         const struct db_batch *batch, size_t index, struct error *err)
 {
-    bool is_stored = storing->inserted_at != SIZE_MAX && db_batch_rows(batch, storing->inserted_at)->affected > 0;
-    return is_stored || insert_with_new_key(work, storing, err);
+    bool is_stored = count == 0 || (index != SIZE_MAX && db_batch_rows(batch, index)->affected > 0);
+    return is_stored || insert_with_new_key(work, storings, count, err);
 }
 
 bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id, struct error *err)
 {
     struct payload_next_id_row *next;
+    size_t index;
     if (!sql_payload_next_id(work->conn, work->arena, &next, err))
         return false;
     *ret_id = next->id;
     struct payload_storing storing = { .id = next->id, .payload = payload, .fallbacks = fallbacks };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    return payload_store_ask(work, &storing, batch, err) && db_batch_run(batch, err) &&
-           payload_store_take(work, &storing, batch, err);
+    return payloads_store_ask(work, &storing, 1, batch, &index, err) && db_batch_run(batch, err) &&
+           payloads_store_take(work, &storing, 1, batch, index, err);
 }
 
 /* ---- Opening ---- */

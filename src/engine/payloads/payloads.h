@@ -20,18 +20,19 @@ enum { PAYLOAD_MAX_BYTES = 64 * 1024, PAYLOAD_MAX_DEPTH = 16, PAYLOAD_MAX_KEYS =
 MUST_CHECK bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id,
                               struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* The same in a batch of the caller, under an id that was drawn for it (payload_next_id). The batch runs between both. */
+/* The same for several payloads in a batch of the caller, under ids that were drawn for them (payload_next_id). The batch runs
+ * between both. */
 struct payload_storing {
     int64_t id;
     const json_t *payload;
     const json_t *fallbacks;
-    size_t inserted_at; /* the index in the batch; SIZE_MAX: none */
 };
 
-MUST_CHECK bool payload_store_ask(const struct work *work, struct payload_storing *storing, struct db_batch *batch,
-                                  struct error *err) NONNULL(1, 2, 3, 4);
-MUST_CHECK bool payload_store_take(const struct work *work, const struct payload_storing *storing, const struct db_batch *batch,
-                                   struct error *err) NONNULL(1, 2, 3, 4);
+/* `ret_index`: the place in the batch, for payloads_store_take. */
+MUST_CHECK bool payloads_store_ask(const struct work *work, const struct payload_storing *storings, size_t count,
+                                   struct db_batch *batch, size_t *ret_index, struct error *err) NONNULL(1, 2, 4, 5, 6);
+MUST_CHECK bool payloads_store_take(const struct work *work, const struct payload_storing *storings, size_t count,
+                                    const struct db_batch *batch, size_t index, struct error *err) NONNULL(1, 2, 4, 6);
 
 /* Opens a sealed payload. `is_for_mail`: the fallbacks are merged into it. The JSON belongs to the arena of the work. Errors:
  * SERVICE_UNAVAILABLE when the key is missing. */

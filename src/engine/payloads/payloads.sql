@@ -3,12 +3,13 @@
 -- columns: id bigint
 select nextval(pg_get_serial_sequence('trigger_payloads', 'id'));
 
--- Stores a payload, if the database knows the master key that sealed it by this fingerprint. No row otherwise.
--- name: payload_insert :exec
--- params: brand_id bigint, id bigint, sealed bytea, key_id integer, fingerprint bytea, now timestamptz
+-- Stores payloads, in hex, if the database knows the master key that sealed them by this fingerprint. No row otherwise.
+-- name: payloads_insert :exec
+-- params: brand_id bigint, ids bigint[], sealed text[], key_id integer, fingerprint bytea, now timestamptz
 insert into trigger_payloads (brand_id, id, sealed, created_at) overriding system value
-select :brand_id, :id, :sealed, :now
+select :brand_id, p.id, decode(p.sealed, 'hex'), :now
   from sealing_keys k
+ cross join unnest(:ids::bigint[], :sealed::text[]) as p (id, sealed)
  where k.key_id = :key_id and k.fingerprint = :fingerprint;
 
 -- Deletes payloads that no open run and no open message reads.

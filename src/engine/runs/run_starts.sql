@@ -1,17 +1,19 @@
--- Starts runs in the order of the lists, and writes their events. 0 stands for a missing id. A run of a paused automation or of an
+-- Starts runs in the order of the lists, and writes their events. 0 stands for a missing id; a run with the id 0 gets the next one. A run of a paused automation or of an
 -- audience run that waits is held from the beginning.
 -- name: run_starts :many
--- params: brand_id bigint, automation_ids bigint[], version_ids bigint[], nodes text[], trigger_ids bigint[], instance_ids bigint[], payload_ids bigint[], audience_run_ids bigint[], contact_ids bigint[], emails text[], keys text[], now timestamptz
+-- params: brand_id bigint, ids bigint[], automation_ids bigint[], version_ids bigint[], nodes text[], trigger_ids bigint[], instance_ids bigint[], payload_ids bigint[], audience_run_ids bigint[], contact_ids bigint[], emails text[], keys text[], now timestamptz
 -- columns: id bigint
 with started as (
-    insert into automation_runs (brand_id, automation_id, version_id, trigger_id, trigger_instance_id, audience_run_id, payload_id,
-                                 contact_id, email, email_key, node_id, due_at, is_held, started_at)
-    select :brand_id, t.automation_id, t.version_id, nullif(t.trigger_id, 0), nullif(t.instance_id, 0), nullif(t.audience_run_id, 0),
+    insert into automation_runs (brand_id, id, automation_id, version_id, trigger_id, trigger_instance_id, audience_run_id, payload_id,
+                                 contact_id, email, email_key, node_id, due_at, is_held, started_at) overriding system value
+    select :brand_id, coalesce(nullif(t.id, 0), nextval((select pg_get_serial_sequence('automation_runs', 'id')::regclass))),
+           t.automation_id, t.version_id, nullif(t.trigger_id, 0), nullif(t.instance_id, 0), nullif(t.audience_run_id, 0),
            nullif(t.payload_id, 0), nullif(t.contact_id, 0), t.email, t.key, t.node, :now,
            coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false), :now
-      from unnest(:automation_ids::bigint[], :version_ids::bigint[], :nodes::text[], :trigger_ids::bigint[], :instance_ids::bigint[],
-                  :payload_ids::bigint[], :audience_run_ids::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[])
-           with ordinality as t (automation_id, version_id, node, trigger_id, instance_id, payload_id, audience_run_id, contact_id,
+      from unnest(:ids::bigint[], :automation_ids::bigint[], :version_ids::bigint[], :nodes::text[], :trigger_ids::bigint[],
+                  :instance_ids::bigint[], :payload_ids::bigint[], :audience_run_ids::bigint[], :contact_ids::bigint[], :emails::text[],
+                  :keys::text[])
+           with ordinality as t (id, automation_id, version_id, node, trigger_id, instance_id, payload_id, audience_run_id, contact_id,
                                  email, key, place)
       left join automations a on a.brand_id = :brand_id and a.id = t.automation_id
       left join audience_runs l on l.brand_id = :brand_id and l.id = t.audience_run_id
@@ -31,19 +33,43 @@ select id from started order by id;
 -- params: brand_id bigint
 select pg_notify('posthorn_step', :brand_id::bigint::text);
 
--- Keeps steppers from letting a run of this address begin to wait for an event, until the end of the transaction. A stepper tries
+-- Keeps steppers from letting a run of these addresses begin to wait for an event, until the end of the transaction. A stepper tries
 -- the same lock (run_lock_addresses) and leaves the run for later when it fails. So an event either is there when the run begins to
 -- wait, or finds it waiting.
--- name: run_lock_address :exec
--- params: lock integer, brand_id bigint, email_key text
-select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || :email_key::text));
+-- name: run_hold_addresses :exec
+-- params: lock integer, brand_id bigint, email_keys text[]
+select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || g.email_key))
+  from unnest(:email_keys::text[]) as g (email_key);
 
--- Wakes the runs of an address that wait for an event of a trigger. A statement of its own, whose snapshot is younger than the lock.
--- name: run_wake_by_event :exec
--- params: brand_id bigint, trigger_id bigint, email_key text, now timestamptz
+-- Wakes the runs that wait for these events: each a trigger and an address. A statement of its own, whose snapshot is younger than
+-- the lock. Most events wake nothing, which `heard` finds by one step of an index for each; "exists" keeps the steps behind it from
+-- running then, which read every run of the brand while there are no table statistics. The runs are locked in the order of their ids,
+-- and no step is a join, as in run_wake_by_messages.
+-- name: run_wake_by_events :exec
+-- params: brand_id bigint, trigger_ids bigint[], email_keys text[], now timestamptz
+with heard as materialized (
+    select g.trigger_id, g.email_key
+      from unnest(:trigger_ids::bigint[], :email_keys::text[]) as g (trigger_id, email_key)
+     cross join lateral (select 1 from automation_runs r
+                          where r.brand_id = :brand_id and r.waits_trigger = g.trigger_id and r.email_key = g.email_key
+                          limit 1) w
+), waiting as materialized (
+    select w.id
+      from heard h
+     cross join lateral (select r.id from automation_runs r
+                          where r.brand_id = :brand_id and r.waits_trigger = h.trigger_id and r.email_key = h.email_key
+                         offset 0) w
+), woken as materialized (
+    select r.id
+      from automation_runs r
+     where (select exists (select 1 from waiting)) and r.brand_id = :brand_id and r.id = any (array(select id from waiting))
+       and r.waits_trigger = any (:trigger_ids::bigint[]) and r.status = 'running' and r.due_at is distinct from :now
+     order by r.id
+       for no key update
+)
 update automation_runs
    set due_at = :now
- where brand_id = :brand_id and waits_trigger = :trigger_id and email_key = :email_key and status = 'running' and due_at is distinct from :now;
+ where (select exists (select 1 from woken)) and brand_id = :brand_id and id = any (array(select id from woken));
 
 -- Wakes the runs that wait for the result of these messages, or for engagement with them. They are locked in the order of their ids. No
 -- step is a join, so the plan does not depend on table statistics: a join reads all runs for each message when there are none.
@@ -65,7 +91,7 @@ update automation_runs
    set due_at = :now
  where brand_id = :brand_id and id = any (array(select id from woken));
 
--- As run_lock_address, for messages (step_lock_messages). Sixteen messages in a row share a lock: a server has room for a few thousand
+-- As run_hold_addresses, for messages (step_lock_messages). Sixteen messages in a row share a lock: a server has room for a few thousand
 -- locks, and a batch has hundreds of messages.
 -- name: run_lock_messages :exec
 -- params: lock integer, message_ids bigint[]

@@ -104,7 +104,7 @@ update automation_runs
  where brand_id = :brand_id and id = any (:ids::bigint[])
    and (automation_id in (select id from paused_automations) or audience_run_id in (select id from paused_launches));
 
--- Tries to lock addresses against events that come meanwhile (run_lock_address), and returns those that are locked.
+-- Tries to lock addresses against events that come meanwhile (run_hold_addresses), and returns those that are locked.
 -- name: step_lock_addresses :many
 -- params: lock integer, brand_id bigint, keys text[]
 -- columns: email_key text

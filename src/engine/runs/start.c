@@ -5,6 +5,7 @@
 
 /* The members of the runs, as the columns of the statement. */
 struct columns {
+    int64_t *ids;
     int64_t *automation_ids;
     int64_t *version_ids;
     const char **nodes;
@@ -20,6 +21,7 @@ struct columns {
 static struct columns make_columns(struct arena *arena, size_t count)
 {
     return (struct columns){
+        .ids = arena_array(arena, count, sizeof(int64_t)),
         .automation_ids = arena_array(arena, count, sizeof(int64_t)),
         .version_ids = arena_array(arena, count, sizeof(int64_t)),
         .nodes = arena_array(arena, count, sizeof(const char *)),
@@ -35,6 +37,7 @@ static struct columns make_columns(struct arena *arena, size_t count)
 
 static void set_row(const struct columns *columns, size_t i, const struct run_start *start)
 {
+    columns->ids[i] = start->id;
     columns->automation_ids[i] = start->automation_id;
     columns->version_ids[i] = start->version_id;
     columns->nodes[i] = start->trigger_node;
@@ -54,6 +57,7 @@ static struct run_starts_params params_of(const struct work *work, const struct 
         set_row(&columns, i, &starts[i]);
     return (struct run_starts_params){
         .brand_id = work->brand_id,
+        .ids = { columns.ids, count },
         .automation_ids = { columns.automation_ids, count },
         .version_ids = { columns.version_ids, count },
         .nodes = { columns.nodes, count },
@@ -101,26 +105,31 @@ bool runs_start(const struct work *work, const struct run_start *starts, size_t 
     return true;
 }
 
-size_t runs_wake_by_event_ask(const struct work *work, int64_t trigger_id, const char *email_key, struct db_batch *batch)
+size_t runs_wake_by_events_ask(const struct work *work, const struct run_events *events, struct db_batch *batch)
 {
-    struct run_lock_address_params lock = { .lock = ADVISORY_LOCK_RUN_EVENTS, .brand_id = work->brand_id, .email_key = email_key };
-    struct run_wake_by_event_params wake = {
-        .brand_id = work->brand_id, .trigger_id = trigger_id, .email_key = email_key, .now = work->now_us
+    struct run_hold_addresses_params hold = { .lock = ADVISORY_LOCK_RUN_EVENTS,
+                                              .brand_id = work->brand_id,
+                                              .email_keys = events->email_keys };
+    struct run_wake_by_events_params wake = {
+        .brand_id = work->brand_id, .trigger_ids = events->trigger_ids, .email_keys = events->email_keys, .now = work->now_us
     };
-    db_batch_add(batch, &run_lock_address_statement, &lock);
-    return db_batch_add(batch, &run_wake_by_event_statement, &wake);
+    db_batch_add(batch, &run_hold_addresses_statement, &hold);
+    return db_batch_add(batch, &run_wake_by_events_statement, &wake);
 }
 
-bool runs_wake_by_event_take(const struct work *work, const struct db_batch *batch, size_t index, struct error *err)
+bool runs_have_woken(const struct db_batch *batch, size_t index)
 {
-    return db_batch_rows(batch, index)->affected == 0 || runs_notify(work, err);
+    return db_batch_rows(batch, index)->affected > 0;
 }
 
-bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
+bool runs_wake_by_events(const struct work *work, const struct run_events *events, bool *ret_woken, struct error *err)
 {
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t woken_at = runs_wake_by_event_ask(work, trigger_id, email_key, batch);
-    return db_batch_run(batch, err) && runs_wake_by_event_take(work, batch, woken_at, err);
+    size_t woken_at = runs_wake_by_events_ask(work, events, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    *ret_woken = runs_have_woken(batch, woken_at);
+    return true;
 }
 
 bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err)

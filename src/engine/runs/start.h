@@ -12,6 +12,7 @@ enum { RUN_STARTS_MAX = 5000 };
 
 /* A run to start. */
 struct run_start {
+    int64_t id; /* drawn for it; 0: the next one */
     int64_t automation_id;
     int64_t version_id;
     const char *trigger_node; /* the id of the trigger node, where the run begins */
@@ -35,17 +36,20 @@ MUST_CHECK bool runs_start_ask(const struct work *work, const struct run_start *
                                size_t *ret_index, struct error *err) NONNULL(1, 2, 4, 5, 6);
 struct int_list runs_start_take(const struct work *work, const struct db_batch *batch, size_t index) NONNULL(1, 2);
 
-/* Wakes the runs of this address that wait for an event of this trigger, in the transaction of the fire. The row of the fire may be
- * written before or after this call. */
-MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
-    NONNULL(1, 3, 4);
+/* An event of a trigger, at an address. */
+struct run_events {
+    struct int_list trigger_ids;
+    struct text_list email_keys; /* of the same length */
+};
 
-/* The same in a batch of the caller. The index is that of runs_wake_by_event_take, which notifies the steppers of runs that woke.
- */
-size_t runs_wake_by_event_ask(const struct work *work, int64_t trigger_id, const char *email_key, struct db_batch *batch)
-    NONNULL(1, 3, 4);
-MUST_CHECK bool runs_wake_by_event_take(const struct work *work, const struct db_batch *batch, size_t index, struct error *err)
-    NONNULL(1, 2, 4);
+/* Wakes the runs that wait for one of these events, in the transaction of the fires. The rows of the fires may be written before or
+ * after this call. The caller notifies the steppers when `ret_woken` is true. */
+MUST_CHECK bool runs_wake_by_events(const struct work *work, const struct run_events *events, bool *ret_woken, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* The same in a batch of the caller. The index is that of runs_have_woken. */
+size_t runs_wake_by_events_ask(const struct work *work, const struct run_events *events, struct db_batch *batch) NONNULL(1, 2, 3);
+bool runs_have_woken(const struct db_batch *batch, size_t index) NONNULL(1);
 
 /* Wakes the runs that wait for engagement with these messages (automation_sends.id), in the transaction that records it. The rows
  * of the engagement may be written before or after this call. */

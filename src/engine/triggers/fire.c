@@ -1,314 +1,336 @@
 /*
- * A fire in order: the trigger with its contract, the automations that listen and
- * the definitions of custom fields are read in one round trip. The payload is
- * checked before the automations are counted (A-13). Then the contact is saved,
- * and the same round trip reads its earlier runs behind the lock of its row. One
- * round trip stores the payload and starts the runs, and the last one records the
- * fire and wakes the runs that wait for it.
+ * Fires in order: the triggers with their contracts, the automations that listen and
+ * the definitions of custom fields are read in one round trip. Each payload is
+ * checked before its automations are counted (A-13). Then the contacts are saved,
+ * and the same round trip reads their earlier runs behind the locks of their rows.
+ * One more round trip stores the payloads, starts the runs, records the fires and
+ * wakes the runs that wait for them.
+ *
+ * Fires that arrive together share all of this. One that is refused leaves the group
+ * before anything is written.
  *
  * All starts of a fire are in one transaction, so the state partially_fired of an
  * instance does not occur: a passing error of a start fails the call as a whole.
  */
-#include "engine/triggers/fire.h"
+#include "engine/triggers/firing.h"
 
 #include "base/json_read.h"
-#include "engine/nodes/graph.h"
+#include "base/text.h"
 #include "engine/payloads/payloads.h"
-#include "engine/runs/start.h"
-#include "engine/triggers/fire_contact.h"
-#include "engine/triggers/reentry.h"
-#include "engine/triggers/triggers.h"
-#include "sql/fields.h"
-#include "sql/fire.h"
 
 #include <string.h>
 
-enum { NOT_STARTED_MAX_BYTES = 4 * 1024 * 1024 };
-
-/* An automation that listens. */
-struct listener {
-    int64_t automation_id;
-    int64_t version_id;
-    const char *node_id;
-    const struct trigger_reentry *reentry; /* NULL: always */
+enum {
+    NOT_STARTED_MAX_BYTES = 4 * 1024 * 1024,
+    BIGINT_MAX_CHARS = 20, /* of a bigint */
 };
 
-/* One fire in progress. */
-struct firing {
-    const struct work *work;
-    const struct fire_request *request;
-    int64_t instance_id;
-    int64_t payload_id;
-    struct trigger_contract trigger;
-    struct listener *listeners;
-    size_t listener_count;
-    const struct db_rows *fields; /* definitions of custom fields */
-    struct fire_payload payload;
-    const struct contact_row *contact;
-    struct run_start *starts;
-    size_t start_count;
-    struct fire_refusal *refusals;
-    size_t refusal_count;
-    struct int_list run_ids;
-};
+/* ---- The contacts, and who may start ---- */
 
-/* ---- Reading ---- */
-
-static bool read_json(const struct work *work, const char *text, const json_t **ret_json, struct error *err)
+/* Defines the fields that are missing. Another transaction may have defined one with another type. */
+static bool define_missing(const struct work *work, struct field_registry *missing, struct error *err)
 {
-    struct json_bounds bounds = { .max_bytes = strlen(text) };
-    return json_read(work->arena, text, strlen(text), bounds, ret_json, err);
-}
-
-/* Reads the trigger node as a graph of its own. */
-static bool read_listener(const struct work *work, const struct fire_automations_row *row, struct listener *ret_listener,
-                          struct error *err)
-{
-    const json_t *node;
-    struct graph *graph;
-    if (!read_json(work, row->node, &node, err))
-        return false;
-    json_t *nodes = json_in_arena(work->arena, json_array());
-    json_array_append(nodes, json_for_iteration(node));
-    if (!graph_read(work->arena, &work->engine->ids, nodes, json_in_arena(work->arena, json_array()), &graph, err))
-        return false;
-    const struct trigger_config *config = graph->nodes[0].config;
-    *ret_listener = (struct listener){
-        .automation_id = row->automation_id,
-        .version_id = row->version_id,
-        .node_id = graph->nodes[0].id,
-        .reentry = config->reentry,
-    };
-    return true;
-}
-
-static bool read_listeners(struct firing *firing, const struct db_rows *rows, struct error *err)
-{
-    const struct work *work = firing->work;
-    const struct fire_automations_row *row = rows->rows;
-    firing->listeners = arena_array(work->arena, rows->count, sizeof(*firing->listeners));
-    for (size_t i = 0; i < rows->count; i++)
-        if (!read_listener(work, &row[i], &firing->listeners[i], err))
-            return false;
-    firing->listener_count = rows->count;
-    return true;
-}
-
-/* The rows of a statement; none when it was left out (SIZE_MAX). */
-static const struct db_rows *rows_at(const struct db_batch *batch, size_t index)
-{
-    static const struct db_rows none = { .count = 0 };
-    return index != SIZE_MAX ? db_batch_rows(batch, index) : &none;
-}
-
-static bool read_trigger(struct firing *firing, struct error *err)
-{
-    const struct work *work = firing->work;
-    int64_t trigger_id = firing->request->trigger_id;
-    struct trigger_find_params trigger = { .brand_id = work->brand_id, .id = trigger_id };
-    struct fire_lock_automations_params lock = { .brand_id = work->brand_id, .trigger_id = trigger_id };
-    struct fire_automations_params automations = { .brand_id = work->brand_id, .trigger_id = trigger_id };
-    struct contact_fields_find_params fields = {
-        .brand_id = work->brand_id,
-        .names = fire_field_names(work, firing->request->payload),
-    };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t trigger_at = db_batch_add(batch, &trigger_find_statement, &trigger);
-    size_t ids_at = db_batch_add(batch, &fire_next_ids_statement, NULL);
-    db_batch_add(batch, &fire_lock_automations_statement, &lock);
-    size_t automations_at = db_batch_add(batch, &fire_automations_statement, &automations);
-    size_t fields_at = fields.names.count > 0 ? db_batch_add(batch, &contact_fields_find_statement, &fields) : SIZE_MAX;
-    if (!db_batch_run(batch, err))
-        return false;
-    const struct db_rows *found = db_batch_rows(batch, trigger_at);
-    if (found->count == 0)
-        return fail(err, ERR_TRIGGER_EVENT_NOT_FOUND, "triggerEventId", "No trigger with this id in this brand.");
-    const struct fire_next_ids_row *ids = db_batch_rows(batch, ids_at)->rows;
-    firing->instance_id = ids->instance_id;
-    firing->payload_id = ids->payload_id;
-    firing->fields = rows_at(batch, fields_at);
-    return trigger_contract_of_row(work, found->rows, &firing->trigger, err) &&
-           read_listeners(firing, db_batch_rows(batch, automations_at), err);
-}
-
-/* ---- The contact, and who may start ---- */
-
-/* Automations with a rule of re-entry. */
-static struct int_list ruled_automations(const struct firing *firing)
-{
-    int64_t *ids = arena_array(firing->work->arena, firing->listener_count, sizeof(*ids));
-    size_t count = 0;
-    for (size_t i = 0; i < firing->listener_count; i++)
-        if (reentry_looks_back(firing->listeners[i].reentry))
-            ids[count++] = firing->listeners[i].automation_id;
-    return (struct int_list){ ids, count };
-}
-
-static const char *find_refusal(const struct firing *firing, const struct listener *listener, const struct db_rows *last_runs)
-{
-    const struct fire_last_runs_row *runs = last_runs->rows;
-    for (size_t i = 0; i < last_runs->count; i++)
-        if (runs[i].automation_id == listener->automation_id)
-            return reentry_refusal(firing->work->arena, listener->reentry, runs[i].started_at, firing->work->now_us);
-    return NULL;
-}
-
-/* Sorts the listeners into starts and refusals. */
-static void choose_starts(struct firing *firing, const struct db_rows *last_runs)
-{
-    struct arena *arena = firing->work->arena;
-    firing->starts = arena_array(arena, firing->listener_count, sizeof(*firing->starts));
-    firing->refusals = arena_array(arena, firing->listener_count, sizeof(*firing->refusals));
-    for (size_t i = 0; i < firing->listener_count; i++) {
-        const struct listener *listener = &firing->listeners[i];
-        const char *reason = find_refusal(firing, listener, last_runs);
-        if (reason != NULL) {
-            firing->refusals[firing->refusal_count++] = (struct fire_refusal){ listener->automation_id, reason };
-            continue;
-        }
-        firing->starts[firing->start_count++] = (struct run_start){
-            .automation_id = listener->automation_id,
-            .version_id = listener->version_id,
-            .trigger_node = listener->node_id,
-            .trigger_id = firing->request->trigger_id,
-            .instance_id = firing->instance_id,
-            .payload_id = firing->payload_id,
-            .contact_id = firing->contact->id,
-            .email = firing->contact->email,
-            .email_key = firing->payload.address.key,
-        };
-    }
-}
-
-/* Saves the contact. The statement behind it sees every run of the address, because the row of the contact is locked. */
-static bool save_contact(struct firing *firing, struct fire_contact *contact, struct error *err)
-{
-    const struct work *work = firing->work;
-    struct contact_saving *saving;
-    struct contact_saved saved;
-    if (!fire_contact_make(contact, firing->fields, err) || !contact_save_check(work, &contact->change, &saving, err))
-        return false;
-    struct fire_last_runs_params last = {
-        .brand_id = work->brand_id,
-        .email_key = firing->payload.address.key,
-        .automation_ids = ruled_automations(firing),
-    };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    contact_save_ask(work, &saving, 1, batch);
-    size_t last_at = last.automation_ids.count > 0 ? db_batch_add(batch, &fire_last_runs_statement, &last) : SIZE_MAX;
-    if (!db_batch_run(batch, err) || !contact_save_take(work, saving, batch, &saved, err))
-        return false;
-    firing->contact = saved.contact;
-    choose_starts(firing, rows_at(batch, last_at));
-    return true;
-}
-
-/* ---- Runs ---- */
-
-/* A fire that starts nothing stores no payload. */
-static bool start_runs(struct firing *firing, struct error *err)
-{
-    const struct work *work = firing->work;
-    struct payload_storing storing = {
-        .id = firing->payload_id,
-        .payload = firing->payload.object,
-        .fallbacks = firing->payload.fallbacks,
-    };
-    size_t started_at;
-    if (firing->start_count == 0)
+    if (json_object_size(missing->types) == 0)
         return true;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    if (!payload_store_ask(work, &storing, batch, err) ||
-        !runs_start_ask(work, firing->starts, firing->start_count, batch, &started_at, err) || !db_batch_run(batch, err) ||
-        !payload_store_take(work, &storing, batch, err))
+    size_t defined_at = field_registry_query(missing, work, batch);
+    if (!db_batch_run(batch, err))
         return false;
-    firing->run_ids = runs_start_take(work, batch, started_at);
+    field_registry_load(missing, batch, defined_at);
     return true;
 }
 
-/* ---- The instance ---- */
-
-static struct int_list matched_automations(const struct firing *firing)
+static bool make_contacts(const struct fire_group *group, struct error *err)
 {
-    int64_t *ids = arena_array(firing->work->arena, firing->listener_count, sizeof(*ids));
-    for (size_t i = 0; i < firing->listener_count; i++)
-        ids[i] = firing->listeners[i].automation_id;
-    return (struct int_list){ ids, firing->listener_count };
+    struct field_registry missing = field_registry_new(group->work->arena);
+    for (size_t i = 0; i < group->open_count; i++) {
+        struct fire *fire = group->open[i];
+        fire_contact_begin(&fire->contact, &fire->work, &fire->trigger->contract.contract, &fire->payload);
+        fire_contact_read(&fire->contact, group->fields, &missing);
+    }
+    if (!define_missing(group->work, &missing, err))
+        return false;
+    for (size_t i = 0; i < group->open_count; i++)
+        fire_contact_fill(&group->open[i]->contact, &missing);
+    return true;
 }
 
-static const char *not_started_json(const struct firing *firing)
+/* Checks what is saved. A fire whose contact is refused leaves the group. */
+static struct contact_saving **check_contacts(struct fire_group *group)
 {
-    struct buf *text = buf_in_arena(firing->work->arena, NOT_STARTED_MAX_BYTES);
+    struct contact_saving **savings = arena_array(group->work->arena, group->open_count, sizeof(struct contact_saving *));
+    size_t kept = 0;
+    for (size_t i = 0; i < group->open_count; i++) {
+        struct fire *fire = group->open[i];
+        fire->is_refused = !contact_save_check(&fire->work, &fire->contact.change, &savings[kept], &fire->refusal);
+        if (!fire->is_refused)
+            group->open[kept++] = fire;
+    }
+    group->open_count = kept;
+    return savings;
+}
+
+static size_t count_listeners(const struct fire_group *group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < group->open_count; i++)
+        count += group->open[i]->trigger->listener_count;
+    return count;
+}
+
+static bool take_contacts(const struct fire_group *group, struct contact_saving *const *savings, const struct db_batch *batch,
+                          struct error *err)
+{
+    for (size_t i = 0; i < group->open_count; i++) {
+        struct contact_saved saved;
+        if (!contact_save_take(group->work, savings[i], batch, &saved, err))
+            return false;
+        group->open[i]->saved = saved.contact;
+    }
+    return true;
+}
+
+/* Saves the contacts. The statements behind it see every run of their addresses, because the rows of the contacts are locked. */
+static bool save_contacts(struct fire_group *group, struct error *err)
+{
+    static const struct db_rows none = { .count = 0 };
+    const struct work *work = group->work;
+    if (!make_contacts(group, err))
+        return false;
+    struct contact_saving **savings = check_contacts(group);
+    if (group->open_count == 0)
+        return true;
+    size_t listeners = count_listeners(group);
+    struct fire_last_runs_params rules = fire_group_rules(group, listeners);
+    struct fire_next_run_ids_params ids = { .count = (int64_t)listeners };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    contact_save_ask(work, savings, group->open_count, batch);
+    size_t last_at = rules.email_keys.count > 0 ? db_batch_add(batch, &fire_last_runs_statement, &rules) : SIZE_MAX;
+    size_t ids_at = db_batch_add(batch, &fire_next_run_ids_statement, &ids);
+    if (!db_batch_run(batch, err) || !take_contacts(group, savings, batch, err))
+        return false;
+    fire_group_choose_starts(group, last_at != SIZE_MAX ? db_batch_rows(batch, last_at) : &none, db_batch_rows(batch, ids_at));
+    return true;
+}
+
+/* ---- The instances ---- */
+
+static struct int_list matched_automations(const struct fire *fire)
+{
+    const struct fired_trigger *trigger = fire->trigger;
+    int64_t *ids = arena_array(fire->work.arena, trigger->listener_count, sizeof(*ids));
+    for (size_t i = 0; i < trigger->listener_count; i++)
+        ids[i] = trigger->listeners[i].automation_id;
+    return (struct int_list){ ids, trigger->listener_count };
+}
+
+static struct int_list started_runs(const struct fire *fire)
+{
+    int64_t *ids = arena_array(fire->work.arena, fire->start_count, sizeof(*ids));
+    for (size_t i = 0; i < fire->start_count; i++)
+        ids[i] = fire->starts[i].id;
+    return (struct int_list){ ids, fire->start_count };
+}
+
+/* A bigint[] as text. */
+static const char *list_text(struct arena *arena, struct int_list list)
+{
+    struct buf *text = buf_in_arena(arena, (list.count + 1) * (BIGINT_MAX_CHARS + 1));
+    buf_add_char(text, '{');
+    for (size_t i = 0; i < list.count; i++)
+        buf_printf(text, "%s%lld", i > 0 ? "," : "", (long long)list.items[i]);
+    buf_add_char(text, '}');
+    return buf_text(text);
+}
+
+static const char *not_started_json(const struct fire *fire)
+{
+    struct buf *text = buf_in_arena(fire->work.arena, NOT_STARTED_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, text);
     json_array_begin(&json);
-    for (size_t i = 0; i < firing->refusal_count; i++) {
+    for (size_t i = 0; i < fire->refusal_count; i++) {
         json_object_begin(&json);
-        json_member_int(&json, "automation", firing->refusals[i].automation_id);
-        json_member_text(&json, "reason", firing->refusals[i].reason);
+        json_member_int(&json, "automation", fire->refusals[i].automation_id);
+        json_member_text(&json, "reason", fire->refusals[i].reason);
         json_object_end(&json);
     }
     json_array_end(&json);
     return buf_text(text);
 }
 
-static bool record_fire(const struct firing *firing, struct error *err)
+/* The recorded fires, as the columns of the statement. */
+struct record_columns {
+    int64_t *ids;
+    int64_t *trigger_ids;
+    const char **providers;
+    int64_t *contact_ids;
+    const char **emails;
+    const char **email_keys;
+    const char **matched;
+    const char **runs;
+    const char **not_started;
+    bool *findings;
+};
+
+static struct record_columns record_columns_new(struct arena *arena, size_t count)
 {
-    const struct work *work = firing->work;
-    struct fire_record_params record = {
+    return (struct record_columns){
+        .ids = arena_array(arena, count, sizeof(int64_t)),
+        .trigger_ids = arena_array(arena, count, sizeof(int64_t)),
+        .providers = arena_array(arena, count, sizeof(const char *)),
+        .contact_ids = arena_array(arena, count, sizeof(int64_t)),
+        .emails = arena_array(arena, count, sizeof(const char *)),
+        .email_keys = arena_array(arena, count, sizeof(const char *)),
+        .matched = arena_array(arena, count, sizeof(const char *)),
+        .runs = arena_array(arena, count, sizeof(const char *)),
+        .not_started = arena_array(arena, count, sizeof(const char *)),
+        .findings = arena_array(arena, count, sizeof(bool)),
+    };
+}
+
+static void put_record(const struct record_columns *columns, size_t i, const struct fire *fire)
+{
+    struct arena *arena = fire->work.arena;
+    columns->ids[i] = fire->instance_id;
+    columns->trigger_ids[i] = fire->trigger->id;
+    columns->providers[i] = fire->request.provider != NULL ? fire->request.provider : "";
+    columns->contact_ids[i] = fire->saved->id;
+    columns->emails[i] = fire->saved->email;
+    columns->email_keys[i] = fire->payload.address.key;
+    columns->matched[i] = list_text(arena, matched_automations(fire));
+    columns->runs[i] = list_text(arena, started_runs(fire));
+    columns->not_started[i] = not_started_json(fire);
+    columns->findings[i] = fire->payload.warning_count > 0;
+}
+
+/* Returns the place of the statement that wakes runs. */
+static size_t record_ask(const struct fire_group *group, struct db_batch *batch)
+{
+    const struct work *work = group->work;
+    size_t count = group->open_count;
+    struct record_columns columns = record_columns_new(work->arena, count);
+    for (size_t i = 0; i < count; i++)
+        put_record(&columns, i, group->open[i]);
+    struct fires_record_params record = {
         .brand_id = work->brand_id,
-        .id = firing->instance_id,
-        .trigger_id = firing->request->trigger_id,
-        .source = firing->request->provider != NULL ? "integration" : "api",
-        .provider = firing->request->provider,
-        .contact_id = firing->contact->id,
-        .email = firing->contact->email,
-        .email_key = firing->payload.address.key,
-        .matched = matched_automations(firing),
-        .runs = firing->run_ids,
-        .not_started = not_started_json(firing),
-        .has_findings = firing->payload.warning_count > 0,
+        .ids = { columns.ids, count },
+        .trigger_ids = { columns.trigger_ids, count },
+        .providers = { columns.providers, count },
+        .contact_ids = { columns.contact_ids, count },
+        .emails = { columns.emails, count },
+        .email_keys = { columns.email_keys, count },
+        .matched = { columns.matched, count },
+        .runs = { columns.runs, count },
+        .not_started = { columns.not_started, count },
+        .has_findings = { columns.findings, count },
         .now = work->now_us,
     };
+    db_batch_add(batch, &fires_record_statement, &record);
+    return runs_wake_by_events_ask(work, &(struct run_events){ record.trigger_ids, record.email_keys }, batch);
+}
+
+/* ---- Payloads and runs ---- */
+
+/* A fire that starts nothing stores no payload. Returns their number. */
+static size_t list_payloads(const struct fire_group *group, struct payload_storing *ret_storings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < group->open_count; i++) {
+        const struct fire *fire = group->open[i];
+        if (fire->start_count > 0)
+            ret_storings[count++] = (struct payload_storing){ fire->payload_id, fire->payload.object, fire->payload.fallbacks };
+    }
+    return count;
+}
+
+static bool write_fires(const struct fire_group *group, struct error *err)
+{
+    const struct work *work = group->work;
+    struct payload_storing *storings = arena_array(work->arena, group->open_count, sizeof(*storings));
+    size_t stored = list_payloads(group, storings);
+    size_t stored_at;
+    size_t started_at;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    db_batch_add(batch, &fire_record_statement, &record);
-    size_t woken_at = runs_wake_by_event_ask(work, firing->request->trigger_id, firing->payload.address.key, batch);
-    return db_batch_run(batch, err) && runs_wake_by_event_take(work, batch, woken_at, err);
+    if (!payloads_store_ask(work, storings, stored, batch, &stored_at, err) ||
+        (group->start_count > 0 && !runs_start_ask(work, group->starts, group->start_count, batch, &started_at, err)))
+        return false;
+    size_t woken_at = record_ask(group, batch);
+    if (!db_batch_run(batch, err) || !payloads_store_take(work, storings, stored, batch, stored_at, err))
+        return false;
+    bool has_woken = runs_have_woken(batch, woken_at);
+    for (size_t i = 0; i < group->open_count; i++)
+        group->open[i]->wakes_runs = has_woken || group->open[i]->start_count > 0;
+    return true;
 }
 
 /* ---- The seam ---- */
 
-/* A trigger that starts nothing may still end the waits of runs. */
-static bool check_has_listener(const struct work *work, int64_t trigger_id, struct error *err)
+struct fire *fire_new(const struct work *work, const struct fire_request *request)
 {
-    bool found;
-    return trigger_has_listener(work, trigger_id, &found, err) &&
-           (found || fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId",
-                          "No published automation starts with this trigger or waits for it."));
+    struct fire *fire = arena_alloc(work->arena, sizeof(*fire));
+    *fire = (struct fire){ .work = *work, .request = *request };
+    return fire;
+}
+
+const char *fire_lock_key(const struct fire *fire)
+{
+    struct address address;
+    struct error ignored = { .code = ERR_NONE };
+    const char *text = json_get_text(fire->request.payload, "email");
+    if (text == NULL || !address_parse(fire->work.arena, text_trim(fire->work.arena, text), "email", &address, &ignored))
+        return NULL;
+    return address.key;
+}
+
+int64_t fire_trigger_id(const struct fire *fire)
+{
+    return fire->request.trigger_id;
+}
+
+void fires_ask(const struct work *work, struct fire *const *fires, size_t count, struct db_batch *batch)
+{
+    struct fire_group *group = arena_alloc(work->arena, sizeof(*group));
+    *group = (struct fire_group){ .work = &fires[0]->work, .fires = fires, .count = count };
+    for (size_t i = 0; i < count; i++)
+        *fires[i] = (struct fire){ .work = fires[i]->work, .request = fires[i]->request };
+    fires[0]->group = group;
+    fire_group_read_ask(group, batch);
+}
+
+bool fires_finish(struct fire *const *fires, const struct db_batch *batch, struct error *err)
+{
+    struct fire_group *group = fires[0]->group;
+    return fire_group_read(group, batch, err) && (group->open_count == 0 || save_contacts(group, err)) &&
+           (group->open_count == 0 || write_fires(group, err));
+}
+
+bool fire_take(const struct fire *fire, struct fire_result *ret_result, struct error *err)
+{
+    if (fire->is_refused) {
+        *err = fire->refusal;
+        return false;
+    }
+    *ret_result = (struct fire_result){
+        .instance_id = fire->instance_id,
+        .contact_id = fire->saved->id,
+        .automation_ids = matched_automations(fire),
+        .run_ids = started_runs(fire),
+        .refusals = fire->refusals,
+        .refusal_count = fire->refusal_count,
+        .warnings = fire->contact.warnings,
+        .warning_count = fire->contact.warning_count,
+        .wakes_runs = fire->wakes_runs,
+    };
+    return true;
 }
 
 bool trigger_fire(const struct work *work, const struct fire_request *request, struct fire_result *ret_result, struct error *err)
 {
-    struct firing firing = { .work = work, .request = request };
-    struct fire_contact contact;
-    if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.trigger.contract, request->payload, &firing.payload, err))
-        return false;
-    if (firing.listener_count == 0 && request->provider == NULL && !check_has_listener(work, request->trigger_id, err))
-        return false;
-    fire_contact_begin(&contact, work, &firing.trigger.contract, &firing.payload);
-    if (!save_contact(&firing, &contact, err) || !start_runs(&firing, err) || !record_fire(&firing, err))
-        return false;
-    *ret_result = (struct fire_result){
-        .instance_id = firing.instance_id,
-        .contact_id = firing.contact->id,
-        .automation_ids = matched_automations(&firing),
-        .run_ids = firing.run_ids,
-        .refusals = firing.refusals,
-        .refusal_count = firing.refusal_count,
-        .warnings = contact.warnings,
-        .warning_count = contact.warning_count,
-    };
-    return true;
+    struct fire *fire = fire_new(work, request);
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    fires_ask(work, &fire, 1, batch);
+    return db_batch_run(batch, err) && fires_finish(&fire, batch, err) && fire_take(fire, ret_result, err);
 }
 
 static void write_refusals(const struct work *work, const struct fire_result *result, struct json_writer *json)

@@ -42,6 +42,7 @@ struct fire_result {
     size_t refusal_count;
     const struct fire_warning *warnings;
     size_t warning_count;
+    bool wakes_runs; /* runs were started or woken: the steppers are to be notified */
 };
 
 /* Fires a trigger in the open transaction of the work. The caller commits, so all runs of a fire start together or none does.
@@ -50,6 +51,19 @@ struct fire_result {
  * notifies the steppers of the runs (runs_notify). */
 MUST_CHECK bool trigger_fire(const struct work *work, const struct fire_request *request, struct fire_result *ret_result,
                              struct error *err) NONNULL(1, 2, 3, 4);
+
+/* The same for several fires in one transaction, with as many round trips as one fire has: make each fire, ask for all of one brand
+ * and of different addresses, in the order of their keys, and finish them after the batch ran. A fire that is refused does not
+ * touch the others; fire_take has its error. A fault of the database fails all of them. All but fire_new may be repeated in
+ * another transaction. */
+struct fire;
+struct fire *fire_new(const struct work *work, const struct fire_request *request) NONNULL(1, 2) RETURNS_NONNULL;
+/* The key of the address; NULL when the payload has no valid one. */
+const char *fire_lock_key(const struct fire *fire) NONNULL(1);
+int64_t fire_trigger_id(const struct fire *fire) NONNULL(1) PURE;
+void fires_ask(const struct work *work, struct fire *const *fires, size_t count, struct db_batch *batch) NONNULL(1, 2, 4);
+MUST_CHECK bool fires_finish(struct fire *const *fires, const struct db_batch *batch, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool fire_take(const struct fire *fire, struct fire_result *ret_result, struct error *err) NONNULL(1, 2, 3);
 
 /* The resource "triggerFired". */
 void fire_write(const struct work *work, const struct fire_result *result, struct json_writer *json) NONNULL(1, 2, 3);

@@ -145,13 +145,6 @@ static bool fits_field(struct fire_contact *contact, const char *key, const json
 
 /* ---- Fields of the contract ---- */
 
-/* A declared scalar and the contact's field that it belongs to. */
-struct declared_value {
-    const struct contract_field *field;
-    const json_t *value;
-    const char *name;
-};
-
 /* Whether a declared field has a value for a custom field. Core columns are set here. */
 static bool find_custom(struct fire_contact *contact, const struct contract_field *field, struct declared_value *ret_value)
 {
@@ -171,25 +164,6 @@ static bool find_custom(struct fire_contact *contact, const struct contract_fiel
         set_core(contact, field->key, name, value);
     *ret_value = (struct declared_value){ field, value, name };
     return is_custom;
-}
-
-/* Defines the fields that are missing, with the types of the contract. */
-static bool define_missing(struct fire_contact *contact, const struct declared_value *values, size_t count, struct error *err)
-{
-    const struct work *work = contact->work;
-    struct field_registry missing = field_registry_new(work->arena);
-    for (size_t i = 0; i < count; i++)
-        if (json_object_get(contact->known.types, values[i].name) == NULL)
-            json_object_set_new(missing.types, values[i].name, json_integer(declared_type(values[i].field->type)));
-    if (json_object_size(missing.types) == 0)
-        return true;
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t defined_at = field_registry_query(&missing, work, batch);
-    if (!db_batch_run(batch, err))
-        return false;
-    field_registry_load(&missing, batch, defined_at); /* another transaction may have defined one with another type */
-    json_object_update(contact->known.types, missing.types);
-    return true;
 }
 
 static void set_custom(struct fire_contact *contact, const struct declared_value *given)
@@ -242,20 +216,26 @@ void fire_contact_begin(struct fire_contact *contact, const struct work *work, c
     }
 }
 
-bool fire_contact_make(struct fire_contact *contact, const struct db_rows *found, struct error *err)
+void fire_contact_read(struct fire_contact *contact, const struct db_rows *found, struct field_registry *missing)
 {
     const struct contract *contract = contact->contract;
     const struct contact_fields_find_row *fields = found->rows;
     for (size_t i = 0; i < found->count; i++)
         json_object_set_new(contact->known.types, fields[i].name, json_integer(field_type_from_name(fields[i].type)));
-    struct declared_value *values = arena_array(contact->work->arena, contract->count, sizeof(*values));
-    size_t count = 0;
-    for (size_t i = 0; i < contract->count; i++)
-        if (find_custom(contact, &contract->fields[i], &values[count]))
-            count++;
-    if (!define_missing(contact, values, count, err))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        set_custom(contact, &values[i]);
-    return true;
+    contact->values = arena_array(contact->work->arena, contract->count, sizeof(*contact->values));
+    for (size_t i = 0; i < contract->count; i++) {
+        struct declared_value *value = &contact->values[contact->value_count];
+        if (!find_custom(contact, &contract->fields[i], value))
+            continue;
+        contact->value_count++;
+        if (json_object_get(contact->known.types, value->name) == NULL && json_object_get(missing->types, value->name) == NULL)
+            json_object_set_new(missing->types, value->name, json_integer(declared_type(value->field->type)));
+    }
+}
+
+void fire_contact_fill(struct fire_contact *contact, const struct field_registry *defined)
+{
+    json_object_update(contact->known.types, defined->types);
+    for (size_t i = 0; i < contact->value_count; i++)
+        set_custom(contact, &contact->values[i]);
 }

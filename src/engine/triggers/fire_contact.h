@@ -8,12 +8,21 @@
 #include "engine/triggers/fire.h"
 #include "engine/triggers/fire_payload.h"
 
+/* A declared scalar and the contact's field that it belongs to. */
+struct declared_value {
+    const struct contract_field *field;
+    const json_t *value;
+    const char *name;
+};
+
 struct fire_contact {
     const struct work *work;
     const struct contract *contract;
     const json_t *payload;
-    struct field_registry known; /* the custom fields that the values need, with their types */
-    json_t *custom;              /* camelCase name → value */
+    struct field_registry known;   /* the custom fields that the values need, with their types */
+    struct declared_value *values; /* for custom fields */
+    size_t value_count;
+    json_t *custom; /* camelCase name → value */
     struct contact_change change;
     struct fire_warning *warnings;
     size_t warning_count;
@@ -26,6 +35,9 @@ struct text_list fire_field_names(const struct work *work, const json_t *payload
 void fire_contact_begin(struct fire_contact *contact, const struct work *work, const struct contract *contract,
                         const struct fire_payload *payload) NONNULL(1, 2, 3, 4);
 
-/* Makes contact->change. `found` are the definitions of the fields of fire_field_names. A missing field is defined with the type
- * that the contract declares, which takes a round trip. */
-MUST_CHECK bool fire_contact_make(struct fire_contact *contact, const struct db_rows *found, struct error *err) NONNULL(1, 2, 3);
+/* Reads the values that the contact may take; core columns are set. `found` are the definitions of the fields of fire_field_names.
+ * Adds the fields that do not exist to `missing`, with the types that the contract declares. */
+void fire_contact_read(struct fire_contact *contact, const struct db_rows *found, struct field_registry *missing) NONNULL(1, 2, 3);
+
+/* Sets the custom fields of contact->change. `defined`: the missing fields, with the types that they have now. */
+void fire_contact_fill(struct fire_contact *contact, const struct field_registry *defined) NONNULL(1, 2);

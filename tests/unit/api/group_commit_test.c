@@ -70,6 +70,7 @@ enum {
     EATS_AT_ASK = 37,
     EATS_AT_REPLY = 41,
     REFUSED_BY_FINISH = 43,
+    REFUSED_UNWRITTEN = 53, /* it adds nothing */
     WANTS_TO_BE_ALONE = 47,
 };
 
@@ -107,7 +108,7 @@ static void ask_add(const struct single_write *writes, size_t count, struct db_b
         /* A batch hands over each row once, in the order of the names. */
         assert_true(i == 0 || strcmp(names[i - 1], adding->args->name) < 0);
         names[i] = adding->args->name;
-        amounts[i] = adding->args->amount;
+        amounts[i] = adding->args->amount == REFUSED_UNWRITTEN ? 0 : adding->args->amount;
         eat_if(adding->args->amount == EATS_AT_ASK, own);
     }
     struct sums_params params = { .names = { names, count }, .amounts = { amounts, count } };
@@ -131,11 +132,19 @@ static bool finish_add(const struct single_write *writes, size_t count, const st
     return true;
 }
 
+static bool is_refused_add(const void *kept, struct error *ret_refusal)
+{
+    const struct adding *adding = kept;
+    return adding->args->amount == REFUSED_UNWRITTEN && !fail(ret_refusal, ERR_NOT_FOUND, "amount", "Not 53.");
+}
+
 static const struct job_declaration test_job = { .name = "test.kind", .pool = "work" };
 
 static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     struct adding *adding = kept;
+    if (is_refused_add(kept, err))
+        return false;
     if (adding->args->amount == REFUSED_BY_REPLY)
         return fail(err, ERR_NOT_FOUND, "amount", "Not 17.");
     eat_if(adding->args->amount == EATS_AT_REPLY, ctx->work.arena);
@@ -158,7 +167,9 @@ static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch 
     return true;
 }
 
-static const struct op_single_write add_single = { .check = check_add, .ask = ask_add, .finish = finish_add, .reply = reply_add };
+static const struct op_single_write add_single = {
+    .check = check_add, .ask = ask_add, .finish = finish_add, .is_refused = is_refused_add, .reply = reply_add
+};
 static const struct operation add_op = { .id = "sums.add",
                                          .index = -1,
                                          .mode = OP_WRITE,
@@ -170,6 +181,19 @@ static const struct operation add_op = { .id = "sums.add",
                                          .job = &test_job,
                                          .args = &add_shape,
                                          .single_write = &add_single };
+
+/* The same without statements that depend on results. */
+static const struct op_single_write plain_single = { .check = check_add, .ask = ask_add, .reply = reply_add };
+static const struct operation plain_op = { .id = "sums.addPlain",
+                                           .index = -1,
+                                           .mode = OP_WRITE,
+                                           .reach = REACH_BRAND,
+                                           .status = 200,
+                                           .query_budget = 3,
+                                           .built = true,
+                                           .job = &test_job,
+                                           .args = &add_shape,
+                                           .single_write = &plain_single };
 
 /* ---- Gathering calls ---- */
 
@@ -449,6 +473,33 @@ static void test_a_batch_is_finished_together(void **state)
     assert_int_equal(total_of("m1"), 0);
     assert_int_equal(total_of("m0") + total_of("m2"), 4);
     assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+}
+
+/* A refusal that has written nothing is answered with the batch: the others are not repeated, and it leaves no key and no audit
+ * row. */
+static void test_an_unwritten_refusal_stays_in_the_batch(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("u0", 1), with_idempotency(add("u1", REFUSED_UNWRITTEN), "k"), add("u2", 3) };
+    run_together(visits, ARRAY_COUNT(visits));
+    assert_refusal(visits[1], ERR_NOT_FOUND, "amount", "Not 53");
+    assert_int_equal(checks, ARRAY_COUNT(visits)); /* a call that runs alone is checked again */
+    assert_int_equal(kept_keys(), 0);
+    assert_int_equal(audit_rows(), 2);
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(member_of(visit_run(with_idempotency(add("u1", 7), "k")), "total"), 7);
+}
+
+/* Statements of `finish` lock rows behind those of all others, so calls that have them are in no batch with those. */
+static void test_operations_that_finish_have_batches_of_their_own(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("o0", 1), visit_new(&plain_op, "{\"name\":\"p0\",\"amount\":2}"), add("o1", 3),
+                               visit_new(&plain_op, "{\"name\":\"p1\",\"amount\":4}") };
+    run_together(visits, ARRAY_COUNT(visits));
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(member_of(visits[3], "transaction"), member_of(visits[1], "transaction"));
+    assert_int_not_equal(member_of(visits[1], "transaction"), member_of(visits[0], "transaction"));
 }
 
 static void test_a_call_without_a_lock_key_is_alone(void **state)
@@ -844,6 +895,8 @@ int main(void)
         SUMS_TEST(test_refusals_stay_outside),
         SUMS_TEST(test_a_refused_answer_is_its_own),
         SUMS_TEST(test_a_batch_is_finished_together),
+        SUMS_TEST(test_an_unwritten_refusal_stays_in_the_batch),
+        SUMS_TEST(test_operations_that_finish_have_batches_of_their_own),
         SUMS_TEST(test_a_call_without_a_lock_key_is_alone),
         SUMS_TEST(test_a_failing_statement_is_its_own),
         SUMS_TEST(test_several_faults),

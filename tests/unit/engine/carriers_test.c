@@ -284,6 +284,25 @@ static void test_messages_are_delivered(void **state)
     assert_non_null(strstr(mail, "Subject: Welcome, you\r\n"));
 }
 
+/* A stepper that appends holds the row of the allowance until its commit. Results with nothing to correct do not wait for it. */
+static void test_results_do_not_wait_for_the_allowance(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    struct carrier_message message = message_to(1, "ada@x.example");
+    struct error err = { .code = ERR_NONE };
+    struct int_list ids;
+    bool has_room;
+    DB_TX tx = { .conn = NULL };
+    append(carrier_id, &message, 1, &has_room, &ids);
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_int_equal(number_of("select count(*) from (select 1 from email_usage for update) u"), 1);
+    deliver("select count(*) from send_results where outcome = 'delivered'", 1);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_int_equal(number_of("select sent from email_usage"), 1);
+}
+
 /* What the recipient does later belongs to the message of the run, and wakes the run that waits for it. */
 static void test_engagement_belongs_to_the_message(void **state)
 {
@@ -542,6 +561,7 @@ int main(void)
         CARRIER_TEST(test_messages_are_appended),
         CARRIER_TEST(test_allowance_has_no_room),
         CARRIER_TEST(test_messages_are_delivered),
+        CARRIER_TEST(test_results_do_not_wait_for_the_allowance),
         CARRIER_TEST(test_engagement_belongs_to_the_message),
         CARRIER_TEST(test_a_restore_holds_open_carriers),
         CARRIER_TEST(test_canceled_messages_are_skipped),

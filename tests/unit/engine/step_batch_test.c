@@ -431,6 +431,13 @@ static const char *event_wait(void)
                         id_text(&work.engine->ids, arena, ID_TRIGGER, TRIGGER));
 }
 
+static bool wake_by_event(const struct work *by, const char *email_key, struct error *err)
+{
+    bool woken;
+    const struct run_events events = { { (int64_t[]){ TRIGGER }, 1 }, { &email_key, 1 } };
+    return runs_wake_by_events(by, &events, &woken, err);
+}
+
 static void add_event(const char *email)
 {
     run_sql("insert into trigger_instances (brand_id, occurred_at, trigger_id, source, state, email_key)"
@@ -452,7 +459,7 @@ static void test_an_event_before_the_wait_counts_and_one_during_it_wakes_the_run
                      1);
     assert_int_equal(number_of("select waits_trigger from automation_runs where status = 'running'"), TRIGGER);
     add_event("bob@example.com");
-    assert_ok(runs_wake_by_event(&work, TRIGGER, "bob@example.com", &err), &err);
+    assert_ok(wake_by_event(&work, "bob@example.com", &err), &err);
     step();
     assert_int_equal(number_of("select count(*) from automation_steps where branch = 'event'"), 2);
 }
@@ -471,12 +478,12 @@ static void test_an_event_ends_one_visit_of_a_loop_only(void **state)
     assert_run("running", "pause", 3);
     assert_int_equal(number_of("select waits_trigger from automation_runs"), TRIGGER);
     work.now_us += US_PER_S;
-    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    assert_ok(wake_by_event(&work, "ada@example.com", &err), &err);
     step();
     assert_run("running", "pause", 3);
     run_sql("insert into trigger_instances (brand_id, occurred_at, trigger_id, source, state, email_key)"
             " select brand_id, occurred_at + interval '1 second', trigger_id, source, state, email_key from trigger_instances");
-    assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
+    assert_ok(wake_by_event(&work, "ada@example.com", &err), &err);
     step();
     step();
     assert_run("running", "pause", 4);
@@ -497,7 +504,7 @@ static void test_a_run_is_left_while_an_event_of_its_address_is_recorded(void **
     fire.conn = other;
     DB_TX tx = { .conn = NULL };
     assert_ok(db_tx_begin(other, &tx, &err), &err);
-    assert_ok(runs_wake_by_event(&fire, TRIGGER, "ada@example.com", &err), &err);
+    assert_ok(wake_by_event(&fire, "ada@example.com", &err), &err);
     assert_int_equal(step().left, 1);
     assert_int_equal(number_of("select count(*) from automation_runs where due_at <= started_at + interval '1 second'"), 1);
     add_event("ada@example.com");
