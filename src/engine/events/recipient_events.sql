@@ -15,7 +15,7 @@ with listed as materialized (
       from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :ats::timestamptz[], :summaries::text[], :urls::text[],
                   :actors::text[], :changes::text[], :recorded_ats::timestamptz[])
            with ordinality as t (send_id, ordinal, type, at, summary, url, actor, change, recorded_at, place)
-     cross join lateral (select r.email, r.email_key, r.automation_send_id
+     cross join lateral (select r.brand_id, r.email, r.email_key, r.automation_send_id
                            from send_recipients r
                           where r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
                           limit 1) r
@@ -24,7 +24,7 @@ with listed as materialized (
                            from automation_sends m
                           where m.brand_id = :brand_id and m.id = r.automation_send_id
                           limit 1) m on true
-      left join lateral (select c.source from contacts c where c.brand_id = :brand_id and c.email_key = r.email_key limit 1) c on true
+      left join lateral (select c.source from contacts c where c.brand_id = r.brand_id and c.email_key = r.email_key limit 1) c on true
      where t.type <> 'bounced'
         or (select e.outcome
               from send_results e
