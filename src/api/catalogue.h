@@ -167,6 +167,7 @@ struct op_single_write {
     bool (*finish)(const struct single_write *writes, size_t count, const struct db_batch *batch, struct error *err);
     bool (*is_refused)(const void *kept, struct error *ret_refusal);
     bool (*reply)(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
+    bool locks_common_rows; /* calls wait for each other in the database, so one batch of them runs at a time */
 };
 
 /* A list of a result with an item for each faulty row, which tools group by code. */

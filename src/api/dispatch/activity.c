@@ -42,7 +42,7 @@ void activity_free(struct activity *activity)
 
 void activity_note(struct activity *activity, int64_t organization_id)
 {
-    if (organization_id == 0)
+    if (organization_id <= 0)
         return;
     int64_t now_us = clock_monotonic_us();
     pthread_mutex_lock(&activity->lock);

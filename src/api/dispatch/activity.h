@@ -18,7 +18,7 @@ struct activity;
 struct activity *activity_new(int64_t quiet_ms) RETURNS_NONNULL;
 void activity_free(struct activity *activity);
 
-/* Notes that an organization has a call now. 0 is no organization. */
+/* Notes that an organization has a call now. Numbers below 1 are no organizations. */
 void activity_note(struct activity *activity, int64_t organization_id) NONNULL(1);
 
 /* Whether another organization has had a call lately. */

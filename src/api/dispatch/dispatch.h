@@ -21,9 +21,12 @@
 
 enum call_phase { CALL_NEW, CALL_QUEUED, CALL_RUNNING, CALL_PARKED, CALL_DONE };
 
+/* In place of an organization: operations of which one batch runs at a time. */
+enum { TURN_ONE_BATCH = -1 };
+
 /* The order of a waiting call: its organization takes turns with others, and its brand with others of the organization. */
 struct turn {
-    int64_t organization_id; /* 0: public calls, and calls whose credential is not known yet */
+    int64_t organization_id; /* 0: public calls, and calls whose credential is not known yet; or TURN_ONE_BATCH */
     uint64_t brand;          /* identifies the brand within the organization; not the key of its row */
 };
 

@@ -224,10 +224,15 @@ static int threads_of(const struct fair_queue *queue, const struct queue_organiz
     return activity_has_others(queue->activity, organization->organization_id) ? shares->threads_beside : shares->threads;
 }
 
+static int batchers_of(const struct fair_queue *queue, const struct queue_organization *organization)
+{
+    return organization->organization_id == TURN_ONE_BATCH ? 1 : queue->shares.batchers;
+}
+
 static bool has_room(const struct fair_queue *queue, const struct queue_organization *organization, enum queue_kind kind)
 {
     return organization->threads < threads_of(queue, organization) &&
-           (kind != QUEUE_SINGLES || organization->batchers < queue->shares.batchers);
+           (kind != QUEUE_SINGLES || organization->batchers < batchers_of(queue, organization));
 }
 
 /* The organization whose turn is next; NULL when all that wait are at their bound. An organization with calls in the batch `taking`

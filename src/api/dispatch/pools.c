@@ -33,6 +33,8 @@ static struct turn turn_of(const struct api *api, const struct call_state *state
 {
     const struct call *call = state->call;
     struct turn turn = { .organization_id = call->who.organization_id, .brand = (uint64_t)state->brand_id };
+    if (call->op->single_write != NULL && call->op->single_write->locks_common_rows)
+        return (struct turn){ .organization_id = TURN_ONE_BATCH, .brand = (uint64_t)call->op->index };
     if (!dispatch_knows_caller(state))
         return (struct turn){ .brand = hash_of(call->credentials.secret) };
     if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))

@@ -82,7 +82,11 @@ static bool receive_reply(struct op_context *ctx, void *kept, const struct db_ba
 }
 
 const struct op_single_write op_mail_reports_receive_single = {
-    .check = receive_check, .ask = receive_ask, .finish = receive_finish, .reply = receive_reply
+    .check = receive_check,
+    .ask = receive_ask,
+    .finish = receive_finish,
+    .reply = receive_reply,
+    .locks_common_rows = true,
 };
 
 const struct operation *const api_mail_report[] = { &operations[OP_MAIL_REPORTS_RECEIVE], NULL };

@@ -2,6 +2,7 @@
 -- the event recorded at `recorded_at` happened at `at`; remove, the event recorded at `recorded_at` did not happen. The parts run in
 -- this order, because each refers to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these
 -- tables keep it. The activity of a contact that was deleted meanwhile is not counted down.
+-- "limit 1" makes the planner look up each row by its key; a join would read all rows of the brand while it expects few.
 -- "is true" makes a hash of the rows; a join of them would compare each with each, because the planner expects few.
 -- The feed names the message of a run in place of its carrier. message_id: that message, of an open or a click; null for campaigns.
 -- name: recipient_events_record :many
@@ -14,13 +15,21 @@ with listed as materialized (
       from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :ats::timestamptz[], :summaries::text[], :urls::text[],
                   :actors::text[], :changes::text[], :recorded_ats::timestamptz[])
            with ordinality as t (send_id, ordinal, type, at, summary, url, actor, change, recorded_at, place)
-      join send_recipients r on r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
-      join sends s on s.brand_id = :brand_id and s.id = t.send_id
-      left join automation_sends m on m.brand_id = :brand_id and m.id = r.automation_send_id
-      left join contacts c on c.brand_id = :brand_id and c.email_key = r.email_key
+     cross join lateral (select r.brand_id, r.email, r.email_key, r.automation_send_id
+                           from send_recipients r
+                          where r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+                          limit 1) r
+     cross join lateral (select s.email_id from sends s where s.brand_id = :brand_id and s.id = t.send_id limit 1) s
+      left join lateral (select m.id, m.node_id, m.automation_id, m.run_id, m.audience_run_id, m.trigger_instance_id
+                           from automation_sends m
+                          where m.brand_id = :brand_id and m.id = r.automation_send_id
+                          limit 1) m on true
+      left join lateral (select c.source from contacts c where c.brand_id = r.brand_id and c.email_key = r.email_key limit 1) c on true
      where t.type <> 'bounced'
-        or not exists (select 1 from send_results e
-                        where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal and e.outcome = 'bounced')
+        or (select e.outcome
+              from send_results e
+             where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal
+             limit 1) is distinct from 'bounced'
      order by t.send_id, t.ordinal, t.type, t.at, t.place
 ), first_time as (
     insert into recipient_events (brand_id, send_id, ordinal, event_type, occurred_at, source)

@@ -74,9 +74,10 @@ static size_t shares_of_cells(struct arena *arena, const struct insight_data *da
     struct share *by_send = arena_array(arena, data->send_count + 1, sizeof(*by_send));
     for (size_t i = 0; i < data->cell_count; i++) {
         const struct insight_cell *cell = &data->cells[i];
+        if (!is_chosen(data, choice, cell))
+            continue;
         struct share share = { fmin(is_blocked ? cell->blocked : cell->delayed, cell->sent), cell->sent };
-        if (is_chosen(data, choice, cell))
-            by_send[cell->send] = share_add(by_send[cell->send], share);
+        by_send[cell->send] = share_add(by_send[cell->send], share);
     }
     size_t found = 0;
     for (size_t i = 0; i < data->send_count; i++) {

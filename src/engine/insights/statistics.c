@@ -13,11 +13,6 @@ double share_rate(struct share share)
     return share.total > 0 ? share.hits / share.total : 0;
 }
 
-struct share share_add(struct share one, struct share other)
-{
-    return (struct share){ one.hits + other.hits, one.total + other.total };
-}
-
 static struct share sum_of(const struct share *shares, size_t count)
 {
     struct share sum = { 0, 0 };

@@ -29,7 +29,10 @@ struct interval {
 /* hits / total; 0 when it is empty. */
 double share_rate(struct share share);
 
-struct share share_add(struct share one, struct share other);
+static inline struct share share_add(struct share one, struct share other)
+{
+    return (struct share){ one.hits + other.hits, one.total + other.total };
+}
 
 /* The score interval of a share (E. B. Wilson, JASA 22, 1927). {0, 1} when it is empty. */
 struct interval wilson_interval(struct share share);

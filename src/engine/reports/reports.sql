@@ -1,14 +1,16 @@
 -- The recipients of reported messages of a brand, when their results were written, and if an event of this type was recorded before. A
 -- message that was refused at its delivery has bounced. The diagnostics, in lower case, are looked for in the bounce rules; rule_class
 -- is the class of the first that matches; '' matches none. The recipients are locked in the order of their numbers: a settlement that
--- writes a bounce (delivery_lock_bounced) comes before or after.
+-- writes a bounce (delivery_lock_bounced) comes before or after. "limit 1" makes the planner look up each row by the primary key; a join
+-- or "exists" would read all rows of the brand while it expects few.
 -- name: report_recipients :many
 -- params: brand_id bigint, send_ids bigint[], ordinals bigint[], event_types text[], diagnostics text[]
 -- columns: place bigint, organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
 select t.place, (select b.organization_id from brands b where b.id = :brand_id), r.email_key, e.occurred_at,
        coalesce(e.outcome = t.event_type, false)
-       or exists (select 1 from recipient_events x
-                   where x.brand_id = :brand_id and x.send_id = t.send_id and x.ordinal = t.ordinal and x.event_type = t.event_type),
+       or (select true from recipient_events x
+            where x.brand_id = :brand_id and x.send_id = t.send_id and x.ordinal = t.ordinal and x.event_type = t.event_type
+            limit 1) is not null,
        (select u.class from bounce_rules u
          where u.organization_id = 0 and position(u.pattern in t.diagnostic) > 0
          order by u.id
@@ -21,7 +23,8 @@ select t.place, (select b.organization_id from brands b where b.id = :brand_id),
                       where r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
                         for no key update) r
   left join lateral (select e.outcome, e.occurred_at from send_results e
-                      where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal) e on true;
+                      where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal
+                      limit 1) e on true;
 
 -- Keeps the newest delay of each of these messages. A result that another transaction is writing keeps the delay that it has: waiting
 -- for it could deadlock.

@@ -381,6 +381,24 @@ static void test_a_batcher_is_left_to_others(void **state)
     assert_int_equal(seen.ran, 7);
 }
 
+/* While a batch of them runs, such calls gather for the next one, and leave the other batchers to other calls. */
+static void test_one_batch_of_calls_that_lock_common_rows_runs_at_a_time(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(5, 1000, 4);
+    gate(true);
+    submit_for(executor, TURN_ONE_BATCH, 1, 0, 1, true);
+    wait_until_inside(1);
+    submit_for(executor, TURN_ONE_BATCH, 1, 1, 5, true);
+    submit_for(executor, 2, 1, 6, 1, true);
+    wait_until_inside(2);
+    assert_int_equal(executor_queued(executor), 5);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
+    assert_int_equal(seen.batches, 3);
+}
+
 static void test_organizations_and_brands_take_turns(void **state)
 {
     (void)state;
@@ -713,6 +731,7 @@ int main(void)
         TEST(test_threads_start_when_needed),
         TEST(test_a_thread_is_left_to_others),
         TEST(test_a_batcher_is_left_to_others),
+        TEST(test_one_batch_of_calls_that_lock_common_rows_runs_at_a_time),
         TEST(test_organizations_and_brands_take_turns),
         TEST(test_a_batch_is_taken_in_turns),
         TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
