@@ -17,6 +17,7 @@ static const int64_t hour_us = INT64_C(3600) * US_PER_S;
 static int begin(void **state)
 {
     int failed = world_reset(state);
+    run_sql("delete from spare_pictures; delete from assets");
     work.engine->public_url = "https://mail.example/ph";
     return failed;
 }
