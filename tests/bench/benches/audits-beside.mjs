@@ -1,6 +1,8 @@
 // Lists of designs while 20 audits are queued and run, and without them, in turns. Audits draw in the browser, one at a time for an
 // organization, so that calls that somebody waits for must not notice them much. The audits have browser and static checks only.
 
+import { randomUUID } from 'node:crypto';
+
 import { DURATION_MS, DataFolder, ROUNDS, WARMUP_MS, drive, interleaved, sized } from '../programs.mjs';
 import { newsletter } from '../newsletter.mjs';
 
@@ -52,13 +54,15 @@ class Rest {
   }
 
   async call(path, body) {
-    const answer = await fetch(this.base + path, {
-      method: body === undefined ? 'GET' : 'POST', signal: AbortSignal.timeout(WAIT_MS), body: body && JSON.stringify(body),
-      headers: { authorization: this.authorization, 'content-type': 'application/json' },
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
-    return JSON.parse(text);
+    const headers = { authorization: this.authorization, 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+    const options = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    for (;;) {
+      const answer = await fetch(this.base + path, { ...options, signal: AbortSignal.timeout(WAIT_MS) });
+      const text = await answer.text();
+      if (answer.ok) return JSON.parse(text);
+      if (answer.status !== 503) throw new Error(`${path}: ${answer.status} ${text}`);
+      await sleep(POLL_MS); // the job is still running; the same key gives its result
+    }
   }
 
   /** The audits that have not ended, by the credits that they hold. */
