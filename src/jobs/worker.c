@@ -10,6 +10,7 @@
 #include "engine/hits/judge_hits.h"
 #include "engine/insights/insights.h"
 #include "engine/ledger/ledger.h"
+#include "jobs/spare_pictures.h"
 #include "jobs/worker_pool.h"
 #include "sql/audits.h"
 #include "sql/imports.h"
@@ -422,16 +423,17 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 
 /* ---- The pools ---- */
 
-/* Once a minute, by the business clock, one of the threads enqueues the drawing of new versions of designs; not in the first
- * minute, so that a short-lived process does not begin it. */
-static bool enqueue_pictures(struct workers *workers, struct db_conn *conn, struct error *err)
+/* Once a minute, by the business clock, one of the threads enqueues the drawing of new versions of designs, and removes the
+ * pictures of old ones; not in the first minute, so that a short-lived process does not begin it. */
+static bool tend_pictures(struct workers *workers, struct db_conn *conn, struct error *err)
 {
     int64_t last_us = atomic_load(&workers->pictures_at_us);
     int64_t now_us = clock_now_us();
     if (now_us - last_us <= tidy_every_us || !atomic_compare_exchange_strong(&workers->pictures_at_us, &last_us, now_us))
         return true;
     ARENA_SCOPE arena = arena_new(0);
-    return preview_images_enqueue(installation_engine(workers->installation), conn, arena, now_us, 0, err);
+    return preview_images_enqueue(installation_engine(workers->installation), conn, arena, now_us, 0, err) &&
+           spare_pictures_remove(conn, workers->services.assets, now_us, err);
 }
 
 /* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens, suppressions,
@@ -440,7 +442,7 @@ static bool enqueue_pictures(struct workers *workers, struct db_conn *conn, stru
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
-    if (!enqueue_pictures(workers, conn, err))
+    if (!tend_pictures(workers, conn, err))
         return false;
     int64_t last_us = atomic_load(&workers->tidied_at_us);
     int64_t now_us = clock_monotonic_us();

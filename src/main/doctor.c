@@ -123,6 +123,16 @@ static void write_limit_store(struct json_writer *json, const struct options *op
     json_object_end(json);
 }
 
+/* JSX needs a browser; HTML and MJML do not. An installation without one is whole. */
+static void write_browser(struct json_writer *json, bool is_installed)
+{
+    json_member_bool(json, "jsx", is_installed);
+    if (!is_installed)
+        json_member_text(json, "warning",
+                         "No browser was found on the path; install the Debian package chromium-headless-shell. Until then JSX, "
+                         "client previews and pictures of HTML are refused, designs have no previewImage, and audits end partial.");
+}
+
 static void write_renderer(struct json_writer *json, const struct process *process, const struct options *options, bool *all_ok)
 {
     struct program_files files;
@@ -142,7 +152,7 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     json_member_text(json, "script", config.script_path);
     json_member_bool(json, "ok", answers);
     if (answers)
-        json_member_bool(json, "jsx", json_get_bool(answer, "jsx", false)); /* JSX needs a browser; HTML and MJML do not */
+        write_browser(json, json_get_bool(answer, "jsx", false));
     else
         json_member_text(json, "problem", problem != NULL ? problem : err.message);
     json_object_end(json);

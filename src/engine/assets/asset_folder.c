@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -200,11 +201,33 @@ static bool write_and_rename_asset(struct asset_folder *folder, int root_fd, con
     return fsync(shard_fd) == 0 || fail_asset_errno(err, "fsync folder");
 }
 
+/* Opens and locks the subfolder of an asset: shared to renew a file, exclusively to remove one. -1 when it does not exist. The lock
+ * ends with the descriptor. */
+static int lock_shard(const struct asset_folder *folder, const char *shard, int how)
+{
+    CLEANUP(close_folder_fd) int root = open_root(folder);
+    int shard_fd = root >= 0 ? openat(root, shard, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (shard_fd >= 0 && flock(shard_fd, how) != 0)
+        close_folder_fd(&shard_fd);
+    return shard_fd;
+}
+
+/* Sets the time of a stored file to now, so that it is not removed as one that nobody needs. */
+static bool renew_stored(const struct asset_folder *folder, const struct asset_name *name, bool *ret_exists, struct error *err)
+{
+    char shard[SHARD_CHARS + 1];
+    char path[PATH_BYTES];
+    stored_asset_path(name, shard, path);
+    CLEANUP(close_folder_fd) int shard_fd = lock_shard(folder, shard, LOCK_SH);
+    *ret_exists = shard_fd >= 0 && utimensat(shard_fd, name->text + SHARD_CHARS, NULL, AT_SYMLINK_NOFOLLOW) == 0;
+    return *ret_exists || errno == ENOENT || fail_asset_errno(err, "renew");
+}
+
 static bool folder_put(struct asset_store *store, const struct asset_name *name, const void *bytes, size_t size, struct error *err)
 {
     struct asset_folder *folder = asset_folder_of(store);
     bool exists = false;
-    if (!folder_exists(store, name, &exists, err))
+    if (!folder_exists(store, name, &exists, err) || (exists && !renew_stored(folder, name, &exists, err)))
         return false;
     if (exists)
         return true;
@@ -212,13 +235,20 @@ static bool folder_put(struct asset_store *store, const struct asset_name *name,
     return open_or_make(AT_FDCWD, folder->path, &root_fd, err) && write_and_rename_asset(folder, root_fd, name, bytes, size, err);
 }
 
-static bool folder_remove(struct asset_store *store, const struct asset_name *name, struct error *err)
+static bool folder_remove(struct asset_store *store, const struct asset_name *name, int64_t since_s, bool *ret_removed,
+                          struct error *err)
 {
+    struct stat status;
     char shard[SHARD_CHARS + 1];
     char path[PATH_BYTES];
-    CLEANUP(close_folder_fd) int root = open_root(asset_folder_of(store));
     stored_asset_path(name, shard, path);
-    bool gone = (root >= 0 && unlinkat(root, path, 0) == 0) || errno == ENOENT;
+    const char *file = name->text + SHARD_CHARS;
+    CLEANUP(close_folder_fd) int shard_fd = lock_shard(asset_folder_of(store), shard, LOCK_EX);
+    bool is_there = shard_fd >= 0 && fstatat(shard_fd, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    *ret_removed = is_there ? status.st_mtime < since_s : errno == ENOENT;
+    if (is_there && !*ret_removed)
+        return true;
+    bool gone = is_there ? unlinkat(shard_fd, file, 0) == 0 : *ret_removed;
     return gone || fail_asset_errno(err, "remove");
 }
 

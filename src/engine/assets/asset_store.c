@@ -44,12 +44,8 @@ struct asset_name asset_name_of(const unsigned char hash[SECRET_HASH_BYTES], enu
     return name;
 }
 
-bool asset_name_read(const char *text, struct asset_name *ret_name, enum asset_type *ret_type)
+static bool read_hash(const char *text, unsigned char ret_hash[SECRET_HASH_BYTES])
 {
-    bool has_extension =
-        strnlen(text, ASSET_NAME_BYTES) < ASSET_NAME_BYTES && strcspn(text, ".") == HASH_CHARS && text[HASH_CHARS] == '.';
-    if (!has_extension)
-        return false;
     for (size_t word = 0; word < HASH_WORDS; word++) {
         char digits[BASE32_U64_CHARS + 1];
         uint64_t value;
@@ -57,7 +53,25 @@ bool asset_name_read(const char *text, struct asset_name *ret_name, enum asset_t
         digits[BASE32_U64_CHARS] = '\0';
         if (!base32_decode_u64(digits, &value))
             return false;
+        for (size_t i = 0; i < 8; i++)
+            ret_hash[word * 8 + i] = (unsigned char)(value >> (56 - 8 * i));
     }
+    return true;
+}
+
+void asset_name_hash(const struct asset_name *name, unsigned char ret_hash[SECRET_HASH_BYTES])
+{
+    if (!read_hash(name->text, ret_hash))
+        memset(ret_hash, 0, SECRET_HASH_BYTES);
+}
+
+bool asset_name_read(const char *text, struct asset_name *ret_name, enum asset_type *ret_type)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    bool has_extension =
+        strnlen(text, ASSET_NAME_BYTES) < ASSET_NAME_BYTES && strcspn(text, ".") == HASH_CHARS && text[HASH_CHARS] == '.';
+    if (!has_extension || !read_hash(text, hash))
+        return false;
     for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (strcmp(text + HASH_CHARS + 1, types[i].extension) != 0)
             continue;
@@ -84,9 +98,9 @@ bool asset_exists(struct asset_store *store, const struct asset_name *name, bool
     return store->operations->exists(store, name, ret_exists, err);
 }
 
-bool asset_remove(struct asset_store *store, const struct asset_name *name, struct error *err)
+bool asset_remove(struct asset_store *store, const struct asset_name *name, int64_t since_s, bool *ret_removed, struct error *err)
 {
-    return store->operations->remove(store, name, err);
+    return store->operations->remove(store, name, since_s, ret_removed, err);
 }
 
 void asset_store_free(struct asset_store *store)

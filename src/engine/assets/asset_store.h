@@ -2,7 +2,7 @@
  * Asset store: the bytes of hosted images (content-addressed storage). The name
  * of an object is the SHA-256 of its bytes. An object never changes, so equal
  * bytes are stored once, copies can be cached without expiry, and storing an
- * object again does nothing.
+ * object again only renews its time.
  *
  * A store is a table of operations, so that another implementation (such as a
  * network object store) can replace the folder. Thread-safe.
@@ -35,6 +35,9 @@ struct asset_name {
 
 struct asset_name asset_name_of(const unsigned char hash[SECRET_HASH_BYTES], enum asset_type type) NONNULL(1);
 
+/* The hash in a name. */
+void asset_name_hash(const struct asset_name *name, unsigned char ret_hash[SECRET_HASH_BYTES]) NONNULL(1);
+
 /* Parses a name and its type. False when `text` is not a name. */
 bool asset_name_read(const char *text, struct asset_name *ret_name, enum asset_type *ret_type) NONNULL(1, 2, 3);
 
@@ -47,14 +50,15 @@ struct asset_file {
 };
 
 struct asset_store_operations {
-    /* Stores all bytes or none, durably. Errors: SERVICE_UNAVAILABLE. */
+    /* Stores all bytes or none, durably. An object that exists counts as stored now. Errors: SERVICE_UNAVAILABLE. */
     bool (*put)(struct asset_store *store, const struct asset_name *name, const void *bytes, size_t size, struct error *err);
     /* `ret_found` is false when the object does not exist. Errors: SERVICE_UNAVAILABLE. */
     bool (*open)(struct asset_store *store, const struct asset_name *name, struct asset_file *ret_file, bool *ret_found,
                  struct error *err);
     bool (*exists)(struct asset_store *store, const struct asset_name *name, bool *ret_exists, struct error *err);
-    /* A missing object is not an error. */
-    bool (*remove)(struct asset_store *store, const struct asset_name *name, struct error *err);
+    /* Removes an object that was not stored since a time of the wall clock, in seconds; so none is lost that is being stored again.
+     * A missing object counts as removed. Errors: SERVICE_UNAVAILABLE. */
+    bool (*remove)(struct asset_store *store, const struct asset_name *name, int64_t since_s, bool *ret_removed, struct error *err);
     void (*close)(struct asset_store *store);
 };
 
@@ -69,7 +73,8 @@ MUST_CHECK bool asset_open(struct asset_store *store, const struct asset_name *n
                            struct error *err) NONNULL(1, 2, 3, 4, 5);
 MUST_CHECK bool asset_exists(struct asset_store *store, const struct asset_name *name, bool *ret_exists, struct error *err)
     NONNULL(1, 2, 3, 4);
-MUST_CHECK bool asset_remove(struct asset_store *store, const struct asset_name *name, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool asset_remove(struct asset_store *store, const struct asset_name *name, int64_t since_s, bool *ret_removed,
+                             struct error *err) NONNULL(1, 2, 4, 5);
 
 /* NULL is allowed. */
 void asset_store_free(struct asset_store *store);

@@ -150,6 +150,14 @@ select id, hash, type, kind, width, height, alt, description, page_url, colours,
   from assets
  where brand_id = :brand_id and id = any(:ids::bigint[]);
 
+-- Which of these images a library has, in their order.
+-- name: assets_held :many
+-- params: hashes text[]
+-- columns: is_held boolean
+select exists (select from assets a where a.hash = decode(g.hash, 'hex'))
+  from unnest(:hashes::text[]) with ordinality as g (hash, place)
+ order by g.place;
+
 -- The newest images of the library that do not move, for a slideshow.
 -- name: asset_slides :many
 -- params: brand_id bigint, limit bigint

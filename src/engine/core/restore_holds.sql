@@ -15,11 +15,19 @@ values (:folder, :generation, :now)
     on conflict (folder) do update set generation = greatest(f.generation, excluded.generation), moved_at = excluded.moved_at;
 
 -- Holds what may have gone out after the state that was restored: all sends that have begun or were due, and the runs of automations
--- whose step was due. Sends and runs that are due later are not held, nor are carriers without a message on the way.
+-- whose step was due. Sends and runs that are due later are not held, nor are carriers without a message on the way. Messages of
+-- placement tests that waited are looked for as those whose end is not known, and are not sent: a result tells that they went out.
 -- name: restore_hold :exec
 -- params: now timestamptz
 with runs as (
     update automation_runs set is_held = true where status = 'running' and not is_held and due_at <= :now
+), placements as (
+    update placement_observations set state = 'sent', is_uncertain = true, sent_at = :now, due_at = :now where state = 'waiting'
+    returning brand_id, test_id
+), tests as (
+    update placement_tests t
+       set status = 'running', updated_at = :now
+     where t.status = 'queued' and exists (select from placements p where p.brand_id = t.brand_id and p.test_id = t.id)
 )
 update sends
    set held_at = :now

@@ -126,8 +126,18 @@ update email_versions set subject_line = :subject_line where brand_id = :brand_i
 -- params: brand_id bigint, id bigint, now timestamptz
 with pictures as (
     delete from previews where brand_id = :brand_id and email_id = :id
+), spared as (
+    insert into spare_pictures (brand_id, image, noted_at)
+    select brand_id, preview_image, :now from emails where brand_id = :brand_id and id = :id and preview_image is not null
+        on conflict (brand_id, image) do update set noted_at = excluded.noted_at
 )
 update emails set deleted_at = :now where brand_id = :brand_id and id = :id;
+
+-- Whether a design exists.
+-- name: email_exists :one
+-- params: brand_id bigint, email_id bigint
+-- columns: id bigint
+select id from emails where brand_id = :brand_id and id = :email_id and deleted_at is null;
 
 -- A saved version of a design, by its id or by its number.
 -- name: email_version_find :one

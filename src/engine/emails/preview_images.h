@@ -6,12 +6,18 @@
  *
  * A picture is a file of the asset store without a row in `assets`, so it is no
  * image of the brand's library. A design keeps the picture of its earlier version
- * until the new one is drawn; the files of older versions stay in the store. Only
- * an installation with a public URL draws.
+ * until the new one is drawn. Only an installation with a public URL draws.
+ *
+ * A picture that no design shows any more is spare. It stays for SPARE_PICTURE_DAYS,
+ * because lists that were read before and backups still name it; then the upkeep of
+ * the workers removes its file.
  */
 #pragma once
 
+#include "engine/assets/asset_store.h"
 #include "engine/core/work.h"
+
+enum { SPARE_PICTURE_DAYS = 7 };
 
 /* Enqueues jobs for brands with designs to draw. `own` counts jobs of the caller that end with its transaction. Does nothing
  * without a public URL. */
@@ -35,3 +41,22 @@ MUST_CHECK bool preview_image_set(const struct work *work, const struct undrawn_
 /* Puts the design off, because the browser did not answer: the brand gets no job for an hour, and draws its other designs first. */
 MUST_CHECK bool preview_image_put_off(const struct work *work, const struct undrawn_email *email, struct error *err)
     NONNULL(1, 2, 3);
+
+/* Notes the name of a picture that is about to be stored. A job that ends before preview_image_set leaves a spare one. */
+MUST_CHECK bool preview_image_note(const struct work *work, const char *image, struct error *err) NONNULL(1, 2, 3);
+
+struct spare_picture {
+    int64_t brand_id;
+    const char *image;
+    struct asset_name name; /* parsed */
+    bool is_used;           /* a design or a library of some brand shows it */
+};
+
+/* The pictures that have been spare for SPARE_PICTURE_DAYS, at most `limit`, the oldest first. */
+MUST_CHECK bool spare_pictures_read(struct db_conn *conn, struct arena *arena, int64_t now_us, int64_t limit,
+                                    struct spare_picture **ret_pictures, size_t *ret_count, struct error *err)
+    NONNULL(1, 2, 5, 6, 7);
+
+/* Forgets the first `count` of them: they are removed or used. One that became spare again meanwhile stays noted. */
+MUST_CHECK bool spare_pictures_forget(struct db_conn *conn, struct arena *arena, int64_t now_us,
+                                      const struct spare_picture *pictures, size_t count, struct error *err) NONNULL(1, 2, 4, 6);

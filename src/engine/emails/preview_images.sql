@@ -35,8 +35,17 @@ select e.id, v.id
  limit 1;
 
 -- Saves the picture of a version, or that it has none, unless the design has got another version meanwhile.
+-- The picture before is spare.
 -- name: preview_image_set :exec
--- params: brand_id bigint, email_id bigint, version_id bigint, image text null
+-- params: brand_id bigint, email_id bigint, version_id bigint, image text null, now timestamptz
+with spared as (
+    insert into spare_pictures (brand_id, image, noted_at)
+    select brand_id, preview_image, :now
+      from emails
+     where brand_id = :brand_id and id = :email_id and latest_version_id = :version_id and preview_image is distinct from :image
+       and preview_image is not null
+        on conflict (brand_id, image) do update set noted_at = excluded.noted_at
+)
 update emails
    set preview_image = :image, preview_version = :version_id, preview_tried_at = null
  where brand_id = :brand_id and id = :email_id and latest_version_id = :version_id;
@@ -45,3 +54,27 @@ update emails
 -- name: preview_image_put_off :exec
 -- params: brand_id bigint, email_id bigint, now timestamptz
 update emails set preview_tried_at = :now where brand_id = :brand_id and id = :email_id;
+
+-- Notes a picture that is about to be stored, so that it is found when its job ends before a design shows it.
+-- name: spare_picture_note :exec
+-- params: brand_id bigint, image text, now timestamptz
+insert into spare_pictures (brand_id, image, noted_at)
+values (:brand_id, :image, :now)
+    on conflict (brand_id, image) do update set noted_at = excluded.noted_at;
+
+-- The pictures that were noted longest ago, and whether a design of any brand shows them.
+-- name: spare_pictures_due :many
+-- params: before timestamptz, limit bigint
+-- columns: brand_id bigint, image text, is_shown boolean
+select s.brand_id, s.image, exists (select from emails e where e.preview_image = s.image and e.deleted_at is null)
+  from spare_pictures s
+ where s.noted_at <= :before
+ order by s.noted_at
+ limit :limit;
+
+-- Forgets pictures, unless they were noted again meanwhile.
+-- name: spare_pictures_forget :exec
+-- params: brand_ids bigint[], images text[], before timestamptz
+delete from spare_pictures s
+ using unnest(:brand_ids::bigint[], :images::text[]) as g (brand_id, image)
+ where s.brand_id = g.brand_id and s.image = g.image and s.noted_at <= :before;

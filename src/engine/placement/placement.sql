@@ -53,12 +53,6 @@ select t.id, t.email_id, t.domain_id, t.status, t.created_at, t.updated_at, o.*
  order by t.id desc
  limit :limit;
 
--- Whether a design exists.
--- name: placement_email_exists :one
--- params: brand_id bigint, email_id bigint
--- columns: id bigint
-select id from emails where brand_id = :brand_id and id = :email_id and deleted_at is null;
-
 -- The mail of a test, for its job; no row when the design was deleted.
 -- name: placement_mail :one
 -- params: brand_id bigint, id bigint

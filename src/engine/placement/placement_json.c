@@ -4,6 +4,7 @@
 #include "engine/sends/send_request.h"
 
 #include "base/text.h"
+#include "sql/emails.h"
 
 enum { AUTHENTICATION_METHODS = 3 };
 
@@ -164,7 +165,7 @@ bool placement_write(const struct work *work, int64_t email_id, int64_t test_id,
 static bool find_page(const struct work *work, int64_t email_id, int64_t limit, const struct page_cursor *start,
                       struct placement_test_row **ret_tests, struct db_page *ret_found, struct error *err)
 {
-    struct placement_email_exists_params exists = { .brand_id = work->brand_id, .email_id = email_id };
+    struct email_exists_params exists = { .brand_id = work->brand_id, .email_id = email_id };
     struct placement_tests_page_params params = {
         .brand_id = work->brand_id,
         .email_id = email_id,
@@ -172,7 +173,7 @@ static bool find_page(const struct work *work, int64_t email_id, int64_t limit, 
         .limit = limit + 1,
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t email = db_batch_add(batch, &placement_email_exists_statement, &exists);
+    size_t email = db_batch_add(batch, &email_exists_statement, &exists);
     size_t tests = db_batch_add(batch, &placement_tests_page_statement, &params);
     if (!db_batch_run(batch, err))
         return false;

@@ -118,19 +118,33 @@ static void write_head(const struct work *work, const struct audit_row *audit, s
 
 /* ---- One audit ---- */
 
-bool audit_write(const struct work *work, int64_t audit_id, struct json_writer *json, struct error *err)
+/* How the answer of an audit is written: its object until the list of findings has begun, and one finding. */
+struct audit_form {
+    int64_t shown; /* findings at most */
+    void (*write_head)(const struct work *work, const struct audit_row *audit, struct json_writer *json);
+    void (*write_finding)(const struct audit_finding_page_row *row, struct json_writer *json);
+};
+
+static bool write_in_form(const struct work *work, int64_t audit_id, const struct audit_form *form, struct json_writer *json,
+                          struct error *err)
 {
     struct audit_row *audit;
     struct audit_finding_page_row *rows;
     struct db_page found;
-    if (!find(work, audit_id, &audit, err) || !find_findings(work, audit_id, 0, AUDIT_FINDINGS_SHOWN, &rows, &found, err))
+    if (!find(work, audit_id, &audit, err) || !find_findings(work, audit_id, 0, form->shown, &rows, &found, err))
         return false;
-    write_head(work, audit, json);
-    for (size_t i = 0; i < found.count && i < AUDIT_FINDINGS_SHOWN; i++)
-        write_finding(&rows[i], json);
+    form->write_head(work, audit, json);
+    for (size_t i = 0; i < found.count && i < (size_t)form->shown; i++)
+        form->write_finding(&rows[i], json);
     json_array_end(json);
     json_object_end(json);
     return true;
+}
+
+bool audit_write(const struct work *work, int64_t audit_id, struct json_writer *json, struct error *err)
+{
+    static const struct audit_form form = { AUDIT_FINDINGS_SHOWN, write_head, write_finding };
+    return write_in_form(work, audit_id, &form, json, err);
 }
 
 bool audit_read(const struct work *work, int64_t audit_id, int64_t limit, const char *cursor, struct json_writer *json,
@@ -191,13 +205,8 @@ static void write_issue_counts(const struct audit_row *audit, struct json_writer
     json_object_end(json);
 }
 
-bool audit_write_accessibility(const struct work *work, int64_t audit_id, struct json_writer *json, struct error *err)
+static void write_accessibility_head(const struct work *work, const struct audit_row *audit, struct json_writer *json)
 {
-    struct audit_row *audit;
-    struct audit_finding_page_row *rows;
-    struct db_page found;
-    if (!find(work, audit_id, &audit, err) || !find_findings(work, audit_id, 0, AUDIT_ISSUES_SHOWN, &rows, &found, err))
-        return false;
     json_object_begin(json);
     write_subject(work, audit, json);
     json_member_int_or_null(json, "score", audit->score);
@@ -208,20 +217,21 @@ bool audit_write_accessibility(const struct work *work, int64_t audit_id, struct
     json_member_raw(json, "engines", audit->engines);
     json_key(json, "issues");
     json_array_begin(json);
-    for (size_t i = 0; i < found.count && i < AUDIT_ISSUES_SHOWN; i++)
-        write_issue(&rows[i], json);
-    json_array_end(json);
-    json_object_end(json);
-    return true;
+}
+
+bool audit_write_accessibility(const struct work *work, int64_t audit_id, struct json_writer *json, struct error *err)
+{
+    static const struct audit_form form = { AUDIT_ISSUES_SHOWN, write_accessibility_head, write_issue };
+    return write_in_form(work, audit_id, &form, json, err);
 }
 
 /* ---- The list ---- */
 
 static bool email_exists(const struct work *work, int64_t email_id, struct error *err)
 {
-    struct email_find_params params = { .brand_id = work->brand_id, .id = email_id };
-    struct email_find_row *email;
-    if (!sql_email_find(work->conn, work->arena, &params, &email, err))
+    struct email_exists_params params = { .brand_id = work->brand_id, .email_id = email_id };
+    struct email_exists_row *email;
+    if (!sql_email_exists(work->conn, work->arena, &params, &email, err))
         return false;
     return email != NULL || fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
 }

@@ -60,7 +60,8 @@ static bool store(struct job *job, const struct picture *picture, const char **r
     sha256(picture->bytes.data, picture->bytes.size, hash);
     struct asset_name name = asset_name_of(hash, ASSET_PNG);
     *ret_image = arena_dup(job->work.arena, name.text);
-    return asset_put(job->services->assets, &name, picture->bytes.data, picture->bytes.size, err);
+    return preview_image_note(&job->work, name.text, err) &&
+           asset_put(job->services->assets, &name, picture->bytes.data, picture->bytes.size, err);
 }
 
 static bool draw_and_store(struct job *job, struct drawn_design *design, struct error *err)

@@ -85,6 +85,7 @@ test('without the browser JSX is refused with the package to install; HTML and M
   }
   const doctor = JSON.parse((await installation.run('doctor')).stdout);
   assert.deepEqual([doctor.ok, doctor.htmlProcess.ok, doctor.htmlProcess.jsx], [true, true, false]);
+  assert.match(doctor.htmlProcess.warning, /install the Debian package chromium-headless-shell\..* audits end partial/);
 });
 
 function exists(path) {

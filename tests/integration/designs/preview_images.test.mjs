@@ -2,6 +2,8 @@
 // a public URL (R-198).
 
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
@@ -9,9 +11,11 @@ import { pathWithout } from '../../lib/path.mjs';
 import { until } from '../../lib/processes.mjs';
 
 const PUBLIC_URL = 'https://mail.example/posthorn';
-const PICTURE = /^https:\/\/mail\.example\/posthorn(\/assets\/[0-9a-z]{52}\.png)$/;
+const PICTURE = /^https:\/\/mail\.example\/posthorn(\/assets\/([0-9a-z]{52}\.png))$/;
 const INDEXED = 3;
 const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+const WAIT_MS = 180_000; // for three designs on a busy machine
 
 /** A design whose band has a colour and a height. */
 const designOf = (colour, height = 300) => `<html><head><title>Letter</title></head><body style="margin:0">
@@ -39,6 +43,9 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
   const row = async () => (await rest.get('/v1/emails')).body.data.find((email) => email.emailId === emailId);
   const waiting = async () => Number((await sql(installation, "select count(*) from jobs where state in ('queued', 'running')"))[0]);
   const count = async (condition) => Number((await sql(installation, `select count(*) from emails where ${condition}`))[0]);
+
+  const spare = () => sql(installation, 'select image from spare_pictures');
+  const storedFiles = () => readdirSync(join(installation.data, 'assets'), { recursive: true }).map((path) => path.replace('/', ''));
 
   async function add(html) {
     const { status, body } = await rest.post('/v1/emails/import', { content: html });
@@ -103,6 +110,26 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
     assert.equal((await load(drawn.previewImage)).width, 600);
     assert.equal(await readVersion(drawn.emailVersionId), drawn.previewImage);
     assert.equal(await readVersion(first), undefined, 'a saved version shows no picture of another one');
+  });
+
+  test('pictures that no design shows are removed after seven days, and nothing else', async () => {
+    const fileOf = async (id) => PICTURE.exec((await read(id)).previewImage)[2];
+    const first = await fileOf(emailId);
+    const kept = await add(designOf('#336633'));
+    const deleted = await add(designOf('#663366'));
+    await installation.call('edit_email', { emailId, replacements: [{ find: 'Goodbye', with: 'Welcome' }] });
+    clock.advance(90);
+    await until('all are drawn', async () => (await fileOf(emailId)) !== first && 'previewImage' in (await read(kept)) && 'previewImage' in (await read(deleted)), WAIT_MS);
+    const ofDeleted = await fileOf(deleted);
+    assert.equal((await rest.request('DELETE', `/v1/emails/${deleted}`)).status, 200);
+    clock.advance(6 * DAY_S);
+    await until('the others are noted', async () => (await spare()).includes(ofDeleted));
+    for (const file of [first, ofDeleted]) assert.ok(storedFiles().includes(file));
+    clock.advance(DAY_S + 90);
+    await until('the upkeep has come', async () => (await spare()).length === 0);
+    const files = storedFiles();
+    for (const file of [first, ofDeleted]) assert.ok(!files.includes(file), file);
+    for (const id of [emailId, kept]) assert.equal((await load((await read(id)).previewImage)).width, 600);
   });
 
   test('without a public URL it has no address', async () => {

@@ -302,4 +302,35 @@ describe('inbox placement tests', { timeout: 600_000, skip: missingDovecot() }, 
     const said = [...server.log, installation.runnerLog].join('\n');
     assert.ok(!/"secret"|secret@|:secret/.test(said), 'no password in the logs');
   });
+
+  test('a message that waits in a restored backup is looked for and not sent again', async () => {
+    const { used } = await credits();
+    await addSeed('first', dovecot.port, 'restored');
+    await addSeed('second', dovecot.port, 'nowhere');
+    const { testId } = await create();
+    const latest = '(select max(id) from placement_tests)';
+    const stateIs = (state) => one(`select count(*) from placement_observations where state = '${state}' and test_id = ${latest}`)
+      .then((count) => count === '2', () => false); // the database may be starting
+    await become('both are sent', testId, () => stateIs('sent'));
+    const before = ['restored', 'nowhere'].map((user) => relay.to(user).length);
+
+    // The state of a backup from before they went out, and of the folders then. The job rests until the next runner has looked at it.
+    await sql(installation, `begin; update jobs set run_after = now() + interval '1 day' where kind = 'place_test' and state = 'queued';
+      update placement_observations set state = 'waiting', sent_at = null, due_at = now() where test_id = ${latest};
+      update placement_tests set status = 'queued' where id = ${latest};
+      update data_folders set generation = generation - 1; commit`);
+    assert.ok(await stateIs('waiting'));
+    await killRunner();
+    await become('the restore is noticed', testId, () => stateIs('sent'));
+    assert.equal((await read(testId)).status, 'running');
+    await sql(installation, "update jobs set run_after = now() where kind = 'place_test' and state = 'queued'; select pg_notify('posthorn_work', '')");
+    await become('the message is found where it went', testId, ({ results }) => results?.overall.inbox === 1);
+    clock.advance(WINDOW_S);
+    const done = await ended(testId);
+    assert.deepEqual([done.status, done.results.overall.inbox, done.results.overall.pending], ['partially_completed', 1, 1]);
+    const { placement, reason } = done.folders.find(({ provider }) => provider === 'second');
+    assert.deepEqual([placement, /not certain/.test(reason)], ['pending', true], reason);
+    assert.deepEqual(['restored', 'nowhere'].map((user) => relay.to(user).length), before, 'no message twice');
+    assert.deepEqual([(await credits()).used, (await credits()).reserved], [used + PRICE, 0]);
+  });
 });

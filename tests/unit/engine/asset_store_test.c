@@ -143,10 +143,35 @@ static void test_stores_and_reads(void **state)
     assert_int_equal(read(file.fd, read_back, sizeof(read_back)), 6);
     assert_string_equal(read_back, "pixels");
     close(file.fd);
+}
 
-    assert_ok(asset_remove(bench->store, &name, &err), &err);
-    assert_ok(asset_remove(bench->store, &name, &err), &err);
+/* What was stored or stored again since the time stays: somebody may be about to refer to it. */
+static void test_removing_spares_what_is_stored_again(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = { .code = ERR_NONE };
+    struct asset_name name = name_for("pixels", ASSET_PNG);
+    const int64_t hour_ago = time(NULL) - 3600;
+    const struct timespec long_ago[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+    char path[160];
+    bool removed = false;
+    snprintf(path, sizeof(path), "%s/assets/%.2s/%s", bench->folder, name.text, name.text + 2);
+    assert_ok(asset_remove(bench->store, &name, hour_ago, &removed, &err), &err);
+    assert_true(removed); /* a missing one */
+    assert_ok(asset_put(bench->store, &name, "pixels", 6, &err), &err);
+    assert_ok(asset_remove(bench->store, &name, hour_ago, &removed, &err), &err);
+    assert_false(removed);
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    assert_ok(asset_put(bench->store, &name, "pixels", 6, &err), &err);
+    assert_ok(asset_remove(bench->store, &name, hour_ago, &removed, &err), &err);
+    assert_false(removed);
+    assert_true(exists(bench, &name));
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    assert_ok(asset_remove(bench->store, &name, hour_ago, &removed, &err), &err);
+    assert_true(removed);
     assert_false(exists(bench, &name));
+    assert_ok(asset_remove(bench->store, &name, hour_ago, &removed, &err), &err);
+    assert_true(removed);
 }
 
 /* The type is a part of the name: bytes are not served as what they are not. */
@@ -276,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_other_texts_are_no_names),
         cmocka_unit_test_setup_teardown(test_stores_and_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removing_spares_what_is_stored_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_type_is_another_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_no_file_is_not_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_full_disk_leaves_nothing, setup, teardown),

@@ -1,6 +1,7 @@
 /* Preview images: which designs are drawn and when, which brands get a job, and what reads of designs show. */
 #include "fixtures/engine_fixture.h"
 
+#include "engine/assets/assets.h"
 #include "engine/emails/preview_images.h"
 
 enum { BRANDS = 4 };
@@ -16,6 +17,7 @@ static const int64_t hour_us = INT64_C(3600) * US_PER_S;
 static int begin(void **state)
 {
     int failed = world_reset(state);
+    run_sql("delete from spare_pictures; delete from assets");
     work.engine->public_url = "https://mail.example/ph";
     return failed;
 }
@@ -110,6 +112,58 @@ static void test_an_edit_keeps_the_picture_until_the_next_one(void **state)
     set(next_after(20), NULL);
     assert_null(shown());
     assert_int_equal(next_after(20).id, 0);
+}
+
+/* The pictures that are spare some days from now, as "used", "unused", or NULL when there is none; at most one. */
+static const char *spare_after(int64_t days)
+{
+    struct error err = { .code = ERR_NONE };
+    struct spare_picture *pictures;
+    size_t count;
+    assert_ok(spare_pictures_read(conn, arena, work.now_us + days * 24 * hour_us, 10, &pictures, &count, &err), &err);
+    assert_in_range(count, 0, 1);
+    if (count == 1)
+        assert_string_equal(pictures[0].name.text, name);
+    return count == 0 ? NULL : pictures[0].is_used ? "used" : "unused";
+}
+
+static void test_a_picture_is_spare_when_no_design_shows_it(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    int64_t email_id = design_of(html, text);
+    int64_t other_id = design_of(html, text);
+    set(next_after(20), name);
+    set(next_after(20), name);
+    assert_null(spare_after(SPARE_PICTURE_DAYS));
+    add_version(email_id);
+    set(next_after(20), NULL);
+    assert_null(spare_after(SPARE_PICTURE_DAYS - 1));
+    assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "used");
+    struct email_deletion deletion;
+    assert_ok(email_delete(&work, other_id, &deletion, &err), &err);
+    assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "unused");
+
+    struct asset library = { .type = ASSET_PNG, .bytes = 1, .width = 1, .height = 1, .frames = 1 };
+    struct asset_name parsed;
+    assert_true(asset_name_read(name, &parsed, &library.type));
+    asset_name_hash(&parsed, library.hash);
+    assert_ok(assets_keep(&work, &library, 1, &err), &err);
+    assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "used");
+}
+
+static void test_a_stored_picture_that_no_design_gets_is_spare(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    const struct spare_picture picture = { .brand_id = work.brand_id, .image = name };
+    assert_ok(preview_image_note(&work, name, &err), &err);
+    assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "unused");
+    /* It was noted again after it had been read. */
+    assert_ok(spare_pictures_forget(conn, arena, work.now_us, &picture, 1, &err), &err);
+    assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "unused");
+    assert_ok(spare_pictures_forget(conn, arena, work.now_us + SPARE_PICTURE_DAYS * 24 * hour_us, &picture, 1, &err), &err);
+    assert_null(spare_after(SPARE_PICTURE_DAYS));
 }
 
 static void test_nothing_is_drawn_without_a_public_url(void **state)
@@ -207,6 +261,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PREVIEW_TEST(test_a_new_version_is_drawn_when_it_has_settled),
         PREVIEW_TEST(test_an_edit_keeps_the_picture_until_the_next_one),
+        PREVIEW_TEST(test_a_picture_is_spare_when_no_design_shows_it),
+        PREVIEW_TEST(test_a_stored_picture_that_no_design_gets_is_spare),
         PREVIEW_TEST(test_nothing_is_drawn_without_a_public_url),
         PREVIEW_TEST(test_designs_that_are_not_ready_are_not_drawn),
         PREVIEW_TEST(test_a_design_that_is_put_off_waits_an_hour),

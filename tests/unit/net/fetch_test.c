@@ -4,9 +4,10 @@
 #include "base/clock.h"
 #include "net/guard_address.h"
 
+#include "fixtures/loopback_server.h"
+
 #include <arpa/inet.h>
 #include <netdb.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -24,12 +25,7 @@ enum { MAX_URLS = 64, URL_BYTES = 256, REQUEST_BYTES = 4096, SHORT_MS = 300 };
 /* ---- A web server in this process: a thread a connection, one request each ---- */
 
 static struct {
-    int listen_fd;
-    unsigned port;
-    pthread_t thread;
-    atomic_bool stopping;
-    atomic_int open;
-    atomic_int most_open;
+    struct loopback_server server;
     atomic_int served;
     atomic_bool saw_cookie;
     atomic_int busy; /* requests of /held that are not answered yet */
@@ -37,30 +33,12 @@ static struct {
     atomic_int heads; /* requests by HEAD */
 } web;
 
-/* Writes as much as the client reads; false when the client has closed the connection. */
-static bool say(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t count = send(fd, text, size, MSG_NOSIGNAL);
-        if (count <= 0)
-            return false;
-        text += count;
-        size -= (size_t)count;
-    }
-    return true;
-}
-
-static void say_text(int fd, const char *text)
-{
-    say(fd, text, strlen(text));
-}
-
 static void say_bytes(int fd, size_t size)
 {
     static const char block[4096];
     while (size > 0) {
         size_t part = size < sizeof(block) ? size : sizeof(block);
-        if (!say(fd, block, part))
+        if (!loopback_say(fd, block, part))
             return;
         size -= part;
     }
@@ -70,14 +48,7 @@ static void redirect(int fd, const char *location)
 {
     char head[512];
     snprintf(head, sizeof(head), "HTTP/1.1 302 Found\r\nSet-Cookie: a=b\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location);
-    say_text(fd, head);
-}
-
-static void wait_until_gone(int fd)
-{
-    char byte;
-    while (recv(fd, &byte, 1, 0) > 0)
-        continue;
+    loopback_say_text(fd, head);
 }
 
 static bool path_is(const char *request, const char *path)
@@ -101,7 +72,7 @@ static void say_status(int fd, long status, const char *headers)
 {
     char head[256];
     snprintf(head, sizeof(head), "HTTP/1.1 %ld Status\r\n%sContent-Length: 0\r\n\r\n", status, headers);
-    say_text(fd, head);
+    loopback_say_text(fd, head);
 }
 
 /* Answers after a moment, in which another request can come. */
@@ -154,19 +125,19 @@ static void answer(int fd, const char *request)
     if (strstr(request, " /held/") != NULL) {
         hold(fd);
     } else if (strncmp(request, "HEAD /to-held/", 14) == 0) {
-        snprintf(head, sizeof(head), "Location: http://127.0.0.1:%u/held/0\r\n", web.port);
+        snprintf(head, sizeof(head), "Location: http://127.0.0.1:%u/held/0\r\n", web.server.port);
         say_status(fd, 302, head);
     } else if (path_is(request, "/refuses/both")) {
         say_status(fd, 403, "");
     } else if (path_is(request, "/refuses/")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\n\r\n");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\n\r\n");
         say_bytes(fd, SIZE_MAX);
     } else if (path_is(request, "/bytes/")) {
         snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\n\r\n", number_of(request));
-        say_text(fd, head);
+        loopback_say_text(fd, head);
         say_bytes(fd, (size_t)number_of(request));
     } else if (path_is(request, "/endless")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\n\r\n");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\n\r\n");
         say_bytes(fd, SIZE_MAX);
     } else if (path_is(request, "/hops/")) {
         snprintf(head, sizeof(head), number_of(request) > 1 ? "/hops/%ld" : "../bytes/7", number_of(request) - 1);
@@ -176,38 +147,33 @@ static void answer(int fd, const char *request)
     } else if (path_is(request, "/to-file")) {
         redirect(fd, "file:///etc/passwd");
     } else if (path_is(request, "/silent")) {
-        wait_until_gone(fd);
+        loopback_wait_until_gone(fd);
     } else if (path_is(request, "/half-a-header")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\nContent-");
-        wait_until_gone(fd);
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\nContent-");
+        loopback_wait_until_gone(fd);
     } else if (path_is(request, "/cut")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
     } else if (path_is(request, "/longer")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef");
     } else if (path_is(request, "/gzip")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc");
     } else if (path_is(request, "/headers")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\n");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\n");
         for (int i = 0; i < 10000; i++)
-            say_text(fd, "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n");
+            loopback_say_text(fd, "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n");
     } else if (path_is(request, "/space%20and%C3%A9")) {
-        say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        loopback_say_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     } else if (path_is(request, "/garbage")) {
-        say_text(fd, "this is not HTTP\r\n\r\n");
+        loopback_say_text(fd, "this is not HTTP\r\n\r\n");
     } else {
-        say_text(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnone\n");
+        loopback_say_text(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnone\n");
     }
 }
 
-static void *serve_one(void *data)
+static bool serve(int fd)
 {
-    int fd = (int)(intptr_t)data;
     char request[REQUEST_BYTES] = "";
     size_t size = 0;
-    int open = atomic_fetch_add(&web.open, 1) + 1;
-    int most = atomic_load(&web.most_open);
-    while (open > most && !atomic_compare_exchange_weak(&web.most_open, &most, open))
-        continue;
     while (size < sizeof(request) - 1 && strstr(request, "\r\n\r\n") == NULL) {
         ssize_t count = recv(fd, request + size, sizeof(request) - 1 - size, 0);
         if (count <= 0)
@@ -219,50 +185,19 @@ static void *serve_one(void *data)
         atomic_store(&web.saw_cookie, true);
     atomic_fetch_add(&web.served, 1);
     answer(fd, request);
-    shutdown(fd, SHUT_WR);
-    wait_until_gone(fd);
-    close(fd);
-    atomic_fetch_sub(&web.open, 1);
-    return NULL;
-}
-
-static void *accept_all(void *data)
-{
-    (void)data;
-    while (!atomic_load(&web.stopping)) {
-        int fd = accept(web.listen_fd, NULL, NULL);
-        pthread_t thread;
-        if (fd < 0)
-            break;
-        if (pthread_create(&thread, NULL, serve_one, (void *)(intptr_t)fd) != 0)
-            abort();
-        pthread_detach(thread);
-    }
-    return NULL;
+    return true;
 }
 
 static int start_web(void **state)
 {
     (void)state;
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t size = sizeof(address);
-    web.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(web.listen_fd, (const struct sockaddr *)&address, size) != 0 || listen(web.listen_fd, MAX_URLS) != 0 ||
-        getsockname(web.listen_fd, (struct sockaddr *)&address, &size) != 0)
-        return -1;
-    web.port = ntohs(address.sin_port);
-    return pthread_create(&web.thread, NULL, accept_all, NULL);
+    return loopback_server_start(&web.server, serve) ? 0 : -1;
 }
 
 static int stop_web(void **state)
 {
     (void)state;
-    atomic_store(&web.stopping, true);
-    shutdown(web.listen_fd, SHUT_RDWR);
-    pthread_join(web.thread, NULL);
-    close(web.listen_fd);
-    while (atomic_load(&web.open) > 0)
-        usleep(1000);
+    loopback_server_stop(&web.server);
     return 0;
 }
 
@@ -315,7 +250,7 @@ static void add(struct round *round, const char *path)
 {
     char *text = round->texts[round->count];
     if (path[0] == '/')
-        snprintf(text, URL_BYTES, "http://127.0.0.1:%u%s", web.port, path);
+        snprintf(text, URL_BYTES, "http://127.0.0.1:%u%s", web.server.port, path);
     else
         snprintf(text, URL_BYTES, "%s", path);
     round->urls[round->count++] = text;
@@ -491,7 +426,7 @@ static void test_names_with_both_kinds_of_addresses(void **state)
 {
     (void)state;
     char url[URL_BYTES];
-    snprintf(url, sizeof(url), "http://mixed.invalid:%u/bytes/9", web.port);
+    snprintf(url, sizeof(url), "http://mixed.invalid:%u/bytes/9", web.server.port);
     assert_got(url, FETCH_OK, "");
 }
 
@@ -602,9 +537,9 @@ static void test_each_is_told_once_and_few_run_at_a_time(void **state)
     struct round round = { .count = 0 };
     struct fetch_config config = test_config(&round);
     config.max_parallel = 4;
-    while (atomic_load(&web.open) > 0)
+    while (atomic_load(&web.server.open) > 0)
         usleep(1000);
-    atomic_store(&web.most_open, 0);
+    atomic_store(&web.server.most_open, 0);
     for (size_t i = 0; i < MAX_URLS; i++)
         add(&round, kinds[i % ARRAY_COUNT(kinds)]);
     fetch_all(&config, round.urls, round.count);
@@ -613,7 +548,7 @@ static void test_each_is_told_once_and_few_run_at_a_time(void **state)
     assert_int_equal(round.got[0].outcome, FETCH_OK);
     assert_int_equal(round.got[4].outcome, FETCH_REFUSED);
     /* A connection that was used may still be closing while the next one opens. */
-    assert_in_range(atomic_load(&web.most_open), 1, 8);
+    assert_in_range(atomic_load(&web.server.most_open), 1, 8);
     fetch_all(&config, round.urls, 0);
 }
 
@@ -688,7 +623,7 @@ static void test_one_request_for_a_host(void **state)
     config.asks_status = true;
     config.one_per_host = true;
     char elsewhere[URL_BYTES];
-    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.port); /* which leads to the other host */
+    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.server.port); /* which leads to the other host */
     atomic_store(&web.most_busy, 0);
     for (int i = 0; i < 10; i++) {
         add(&round, "/held/1");

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 
-#include <arpa/inet.h>
+#include "fixtures/loopback_server.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -27,27 +27,13 @@ static const char message_text[] = "From: a@example.com\r\nSubject: Hello\r\n\r\
 enum manner { MANNER_ANSWER, MANNER_SILENT, MANNER_ENDLESS, MANNER_RESET };
 
 static struct {
-    int listen_fd;
-    unsigned port;
-    pthread_t thread;
+    struct loopback_server at;
     enum manner manner;
     bool reads_nothing;     /* it answers before it has read the request */
     const char *answers[2]; /* of the first connection and of the second one */
-    int connections;
+    atomic_int connections;
     char request[REQUEST_BYTES]; /* of the first connection */
 } server;
-
-static bool say(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t count = send(fd, text, size, MSG_NOSIGNAL);
-        if (count <= 0)
-            return false;
-        text += count;
-        size -= (size_t)count;
-    }
-    return true;
-}
 
 /* Reads until the message has come, which ends with "Hello" or "Version", or the head of a request without one. */
 static void read_request(int fd, char *request)
@@ -65,77 +51,48 @@ static void read_request(int fd, char *request)
     }
 }
 
-static void wait_until_gone(int fd)
-{
-    char bytes[4096];
-    while (recv(fd, bytes, sizeof(bytes), 0) > 0)
-        continue;
-}
-
 static void stream_for_ever(int fd)
 {
     static const char block[4096];
     char line[sizeof(block)];
     memset(line, 'a', sizeof(line));
-    while (say(fd, line, sizeof(line)))
+    while (loopback_say(fd, line, sizeof(line)))
         continue;
 }
 
-static void answer_one(int fd, int number)
+static bool answer_one(int fd)
 {
     static char ignored[REQUEST_BYTES];
+    int number = atomic_fetch_add(&server.connections, 1);
     const char *text = server.answers[number < 1 ? number : 1];
     if (!server.reads_nothing)
         read_request(fd, number == 0 ? server.request : ignored);
     if (text != NULL)
-        say(fd, text, strlen(text));
+        loopback_say_text(fd, text);
     if (server.manner == MANNER_SILENT)
-        wait_until_gone(fd);
+        loopback_wait_until_gone(fd);
     if (server.manner == MANNER_ENDLESS)
         stream_for_ever(fd);
     if (server.manner == MANNER_RESET) {
         struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-        close(fd);
-        return;
+        return false;
     }
     shutdown(fd, SHUT_WR);
-    if (!server.reads_nothing)
-        wait_until_gone(fd);
-    close(fd);
-}
-
-static void *accept_all(void *unused)
-{
-    (void)unused;
-    for (;;) {
-        int fd = accept(server.listen_fd, NULL, NULL);
-        if (fd < 0)
-            return NULL;
-        answer_one(fd, server.connections++);
-    }
+    return !server.reads_nothing;
 }
 
 static int start_server(void **state)
 {
     (void)state;
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t size = sizeof(address);
     memset(&server, 0, sizeof(server));
-    server.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(server.listen_fd, (const struct sockaddr *)&address, size) != 0 || listen(server.listen_fd, 8) != 0 ||
-        getsockname(server.listen_fd, (struct sockaddr *)&address, &size) != 0)
-        return -1;
-    server.port = ntohs(address.sin_port);
-    return pthread_create(&server.thread, NULL, accept_all, NULL);
+    return loopback_server_start(&server.at, answer_one) ? 0 : -1;
 }
 
 static int stop_server(void **state)
 {
     (void)state;
-    shutdown(server.listen_fd, SHUT_RDWR);
-    pthread_join(server.thread, NULL);
-    close(server.listen_fd);
+    loopback_server_stop(&server.at);
     return 0;
 }
 
@@ -170,7 +127,7 @@ static struct asked ask_with(const char *form, struct spam_patience patience, st
 {
     char named[100];
     struct asked asked = { .arena = arena_new(0), .err = { .code = ERR_NONE } };
-    snprintf(named, sizeof(named), "%s%u", form, server.port);
+    snprintf(named, sizeof(named), "%s%u", form, server.at.port);
     assert_true(spam_filter_new(named, &asked.filter, &asked.err));
     asked.is_answered = spam_check(asked.filter, asked.arena, message, patience, &asked.verdict, &asked.err);
     return asked;
@@ -427,7 +384,7 @@ static void test_reset(void **state)
 static void test_gone(void **state)
 {
     (void)state;
-    server.port = 1;
+    server.at.port = 1;
     assert_refused(spamd_form, patience_of(LONG_MS), "cannot be reached");
     assert_refused(rspamd_form, patience_of(LONG_MS), "cannot be reached");
 }
@@ -442,7 +399,7 @@ static void assert_ping(const char *form, const char *first, const char *second,
     server.connections = 0;
     server.answers[0] = first;
     server.answers[1] = second;
-    snprintf(named, sizeof(named), "%s%u", form, server.port);
+    snprintf(named, sizeof(named), "%s%u", form, server.at.port);
     assert_true(spam_filter_new(named, &filter, &err));
     bool is_answered = spam_ping(filter, arena, patience_of(LONG_MS), &told, &err);
     assert_int_equal(is_answered, version != NULL);
