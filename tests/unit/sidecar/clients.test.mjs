@@ -9,7 +9,7 @@ import { after, describe, test } from 'node:test';
 import { Painter } from '../../../src/render/sidecar/pictures/painter.mjs';
 import { dressMail } from '../../../src/render/sidecar/quality/clients/dress.mjs';
 import { simulatedFeatures } from '../../../src/render/sidecar/quality/clients/rules.mjs';
-import { FEATURES } from './client_features.mjs';
+import { FEATURES, IN_PART } from './client_features.mjs';
 
 const CLIENTS = JSON.parse(readFileSync(new URL('../../../schemas/clients.json', import.meta.url), 'utf8'));
 const MAPPED = JSON.parse(readFileSync(new URL('../../../src/render/sidecar/quality/clients/features.json', import.meta.url), 'utf8'));
@@ -69,6 +69,23 @@ describe('features', () => {
       assert.notEqual(await picture(html, { ...BARE, caniemail: lackingClient(slug).caniemail }), await picture(html, BARE));
     });
   }
+});
+
+describe('features that a client supports in part', () => {
+  for (const [slug, caniemail, lost, kept] of IN_PART) {
+    test(`${slug} in ${caniemail}`, async () => {
+      const client = { ...BARE, caniemail };
+      assert.equal(places(dress(page(lost), client))[slug], 1);
+      assert.notEqual(await picture(page(lost), client), await picture(page(lost), BARE));
+      assert.equal(places(dress(page(kept), client))[slug], undefined);
+      assert.equal(await picture(page(kept), client), await picture(page(kept), BARE));
+    });
+  }
+
+  test('a long selector costs no more than its length', () => {
+    const sheets = (many) => page(`<style>${'.a'.repeat(many)}:hover{color:red}</style><p>x</p>`);
+    assert.match(dress(sheets(50_000), { ...BARE, caniemail: 'outlook.outlook-com' }).html, /<p>x<\/p>/);
+  });
 });
 
 describe('limits of elements', () => {
