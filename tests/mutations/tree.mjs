@@ -53,7 +53,7 @@ export function makeCopy() {
     if (isOuter && !existsSync(join(copy, path))) symlinkSync(join(root, path), join(copy, path));
   }
   mkdirSync(join(copy, 'build'), { recursive: true });
-  for (const installed of ['node', 'sdk']) {
+  for (const installed of ['node', 'sdk', 'clients', 'third_party']) {
     if (existsSync(join(root, 'build', installed)) && !existsSync(join(copy, 'build', installed))) {
       symlinkSync(join(root, 'build', installed), join(copy, 'build', installed));
     }
