@@ -29,11 +29,16 @@ export async function showHtml(page, { content, files, policy = POLICY }) {
 /** Without a document type the root element would be as high as the view. */
 const withDoctype = (content) => (/^\s*(?:<!--[\s\S]*?-->\s*)*<!doctype/i.test(content.slice(0, 4096)) ? content : `<!DOCTYPE html>${content}`);
 
+/** Between the empty page and the one that comes after it, a busy browser has none for a moment. */
+function passBetweenPages(error) {
+  if (error.message !== 'Not attached to an active page') throw error;
+}
+
 /** Rejects when the browser has ended. The watchdog ends it, so that this always settles. */
 async function gone(page, isLoaded) {
   while (!isLoaded()) {
     await new Promise((done) => { setTimeout(done, 100); });
-    if (!isLoaded()) await page.send('Page.getNavigationHistory');
+    if (!isLoaded()) await page.send('Page.getNavigationHistory').catch(passBetweenPages);
   }
 }
 
