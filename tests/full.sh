@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long form of the suite: tests/run.sh, once more with four busy loops beside it, then clang, ThreadSanitizer, the static
-# analysers, the fuzzers, the full fault runs, all sizes, the scenario at a million contacts, and twenty rules broken on purpose.
+# analysers, the fuzzers, the full fault runs, all sizes, the scenario at a million contacts, twenty rules broken on purpose, and each
+# quality check left out.
 # POSTHORN_FUZZ_SECONDS (default 60) is the time of each fuzzer of C; the log of html-fuzz names its seed. Not part of what decides a
 # landing.
 set -uo pipefail
@@ -93,6 +94,8 @@ step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'
 step imports env POSTHORN_FAULT_ROUNDS=20 POSTHORN_LIBREOFFICE=1 bash -c '. tests/node22.sh && "$NODE" --test --test-concurrency=1 "tests/integration/imports/*.test.mjs"'
 step scenario env SCENARIO_CONTACTS=1000000 bash tests/scenario/run.sh
+# Each quality check, left out.
+step checks bash -c '. tests/node22.sh && "$NODE" tests/mutations/checks.mjs'
 # Twenty rules, drawn; the log names the seed. MUTATION_SEED repeats a draw.
 step mutations bash -c '. tests/node22.sh && "$NODE" tests/mutations/run.mjs draw 20'
 

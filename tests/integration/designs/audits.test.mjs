@@ -168,6 +168,7 @@ test('an assistant reads two pages, mends the design, and sees what is fixed (R-
   assert.deepEqual(first.findings.map(({ id }) => id), audited.findings.map(({ id }) => id));
   const second = await installation.call('get_email_audit', { auditId: audited.auditId, cursor: first.pagination.cursor });
   assert.ok(second.findings.length > 0);
+  assert.deepEqual(second.findings.filter(({ id }) => first.findings.some((finding) => finding.id === id)), []);
   const replacements = [{ find: 'Small text number 0', with: 'A text' }];
   const edited = await installation.call('edit_email', { emailId: imported.emailId, replacements });
   const again = await installation.call('audit_email', { emailId: imported.emailId });

@@ -1,5 +1,5 @@
-// An official client checks a design, reads its findings in pages, mends them, checks again, and gets a picture that it can show (R-436 …
-//
+// An official client checks a design, reads its findings in pages, mends them, checks again, and gets a picture that it can show
+//
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

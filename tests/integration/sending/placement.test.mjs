@@ -223,12 +223,16 @@ describe('inbox placement tests', { timeout: 600_000, skip: missingDovecot() }, 
     assert.equal(relay.got.length, seeds.length);
 
     assert.deepEqual((await client.get(`${tests}?limit=1`)).body.data, [done]);
+    const shown = await installation.call('get_inbox_placement_results', { emailId, testId: done.testId });
+    assert.deepEqual([shown.testId, shown.status, shown.results.overall], [done.testId, done.status, done.results.overall]);
+    const listed = await installation.call('get_inbox_placement_results', { emailId, limit: 1 });
+    assert.deepEqual(listed.data.map(({ testId }) => testId), [done.testId]);
   });
 
-  test('a test without a result costs nothing', async () => {
+  test('a test without a result costs nothing, also one of an assistant (R-440)', async () => {
     await addSeed('down', await freePort(), 'gone');
     const { used } = await credits();
-    const { testId } = await create();
+    const { testId } = await installation.call('create_inbox_placement_test', { emailId });
     await until('the message is sent', () => relay.to('gone').length === 1, WAIT_MS);
     await become('it is noted', testId, () => one("select count(*) from placement_observations where state = 'sending'").then((count) => count === '0'));
     clock.advance(WINDOW_S);

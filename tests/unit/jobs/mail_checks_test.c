@@ -427,6 +427,11 @@ static void test_headers_and_confirmed_domains(void **state)
     struct sample_mail mail = mail_of_domain(true);
     run_sql("update domains set trusted = true where name = 'shop.example'");
     run_authentication(&mail, rows, ARRAY_COUNT(rows));
+    assert_finds("authDkimRsa", "has not published its RSA key");
+    assert_finds("authDkimEd25519", "has not published its Ed25519 key");
+    assert_int_equal(outcome_of("authDkimRsa")->severity, SEVERITY_INFO);
+    assert_int_equal(outcome_of("authDkimEd25519")->severity, SEVERITY_INFO);
+    assert_int_equal(outcome_of("authSpf")->severity, SEVERITY_WARNING);
     assert_finds("authUnsubscribe", "no header List-Unsubscribe");
     assert_finds("authOneClick", "with one click");
     run_sql("delete from domain_keys; delete from domains where kind <> 'sandbox'");

@@ -29,6 +29,8 @@ const outcome = ({ checks }, id) => checks.find((entry) => entry.id === id);
 const SECTION = 'style="display:block;padding:10px 0"';
 const tiny = (name) => `<a href="https://${name}.example/" style="display:block;width:16px;font-size:10px;line-height:12px">${name}</a>`;
 
+const WIDE = 'Wide words in a part that scrolls. '.repeat(5);
+
 /** Body → the only check that finds something, and words of its message. */
 const PLANTED = [
   ['axeAreaAlt', '<img src="data:," alt="Map of the shop" usemap="#m"><map name="m"><area shape="rect" coords="0,0,90,90" href="https://a.example/"></map>', /\(in all views\)\.$/],
@@ -51,6 +53,25 @@ const PLANTED = [
   ['axeMetaViewport', '<p>Words</p>', /user-scalable/, '<meta name="viewport" content="width=device-width, user-scalable=no">'],
   ['axeRoleImgAlt', '<div role="img" style="height:20px"></div>', /aria-label/],
   ['axeValidLang', '<p lang="qqqqq">Words</p>', /lang/],
+  ['axeAriaAllowedRole', '<h1 role="note">Words</h1>', /note/],
+  ['axeAriaCommandName', '<p>Words <span role="link"></span></p>', /aria-label|text/],
+  ['axeAriaConditionalAttr', '<table><tr aria-level="1"><th scope="row">Tea</th><td>4</td></tr></table>', /aria-level/],
+  ['axeAriaDeprecatedRole', '<div role="directory">Words</div>', /directory/],
+  ['axeAriaHiddenBody', '<p>Words</p>', /aria-hidden/, null, '<html lang="en" dir="ltr"><body aria-hidden="true">'],
+  ['axeAriaProhibitedAttr', '<p aria-label="Others"></p>', /aria-label/],
+  ['axeAriaRequiredAttr', '<p role="heading">Words</p>', /aria-level/],
+  ['axeAriaRequiredParent', '<p role="listitem">Words</p>', /list/],
+  ['axeAriaText', '<p role="text">See <a href="https://a.example/">the shop</a> today</p>', /focusable/],
+  ['axeAriaValidAttrValue', '<p aria-live="loud">Words</p>', /aria-live/],
+  ['axeDefinitionList', '<dl><p>Words</p></dl>', /p/],
+  ['axeEmptyTableHeader', '<table><tr><th scope="row"></th><td>Words</td></tr></table>', /text/],
+  ['axeLabelContentNameMismatch', '<p>See <a href="https://a.example/" aria-label="Our prices">the shop</a> today</p>', /accessible name/],
+  ['axeNestedInteractive', '<p>See <span role="button">all of <a href="https://a.example/">the shop</a></span> today</p>', /focusable/],
+  ['axePresentationRoleConflict', '<h1 role="none" aria-live="polite">Words</h1>', /./],
+  ['axeScopeAttrValid', '<table><tr><th scope="columns">Tea</th></tr><tr><td>4</td></tr></table>', /scope/],
+  ['axeScrollableRegionFocusable', `<div style="overflow-x:auto;width:300px"><p style="width:900px">${WIDE}</p></div>`, /focus/],
+  ['axeTableDuplicateName', '<table summary="Prices"><caption>Prices</caption><tr><th scope="row">Tea</th><td>4</td></tr></table>', /summary/],
+  ['axeTdHeadersAttr', '<table><tr><th id="h">Tea</th><td headers="x">4</td></tr></table>', /headers/],
   ['contrastInverted', '<p style="color:#000;background:#757575">Words on grey</p>', /^The contrast becomes 4\.\d+:1 instead of 4\.5:1 where a mail client inverts all colours: #ffffff on #7[0-9a-f]{5} \(in light mode\)\.$/],
   ['pageHeight', '<p style="height:30000px">Words</p>', /^The mail is 30\d{3} px tall at 600 px; its pictures end at 16000 px \(in all views\)\.$/],
   ['sidewaysScroll', `<table role="presentation" width="560"><tr><td><p ${SECTION}>Words</p></td></tr></table>`, /^The mail is 560 px wide on a screen of 375 px, because this element reaches to 560 px \(at 375 px\)\.$/],
@@ -61,6 +82,8 @@ const PLANTED = [
   ['textCut', '<div style="overflow:hidden;white-space:nowrap;text-overflow:ellipsis;width:100px">One line that is longer than its box</div>', /cut off at the side/],
 ];
 
+const contentOf = ([, body, , head, html]) => mail(body, head ?? '').replace('<html lang="en" dir="ltr">', html ?? '$&');
+
 /** Bodies without a fault, each near to one. */
 const SOUND = [
   '<p style="color:#767676">Grey words that are dark enough</p>',
@@ -70,14 +93,13 @@ const SOUND = [
   '<div style="padding:15px"><a href="https://a.example/" style="display:inline-block;padding:15px 20px">Shop</a></div>',
   '<div style="overflow:hidden;width:300px"><p>Words that fit</p></div>',
   '<table role="presentation" width="100%" style="max-width:600px"><tr><td><img src="data:," width="560" alt="Shop" style="width:100%"></td></tr></table>',
-  '<div style="overflow-x:auto;width:300px" tabindex="0"><div style="width:900px"><p>Wide words in a part that scrolls</p></div></div>',
+  `<div style="overflow-x:auto;width:300px" tabindex="0"><p style="width:900px">${WIDE}</p></div>`,
 ];
 
 describe('checks of a shown mail', { timeout: 300_000 }, () => {
   for (const [id, body, message, head, html] of PLANTED) {
     test(`${id}: ${body.slice(0, 60)}`, async () => {
-      const content = html ? mail(body).replace('<html lang="en" dir="ltr">', html) : mail(body, head ?? '');
-      const report = await checker.check({ content, files: {} });
+      const report = await checker.check({ content: contentOf([id, body, message, head, html]), files: {} });
       assert.deepEqual(found(report), [id]);
       const [finding] = outcome(report, id).findings;
       assert.match(finding.message, message);
@@ -97,6 +119,10 @@ describe('checks of a shown mail', { timeout: 300_000 }, () => {
     const ofAxe = declared.filter(({ rule }) => rule !== undefined);
     assert.deepEqual(ofAxe.map(({ id, rule, severity }) => [id, rule, severity]).sort(), RULES.map((rule) => [checkOfRule(rule), rule, SEVERITIES[impacts.get(rule)]]).sort());
     assert.deepEqual(declared.filter(({ rule }) => rule === undefined).map(({ id }) => id).sort(), OWN_CHECKS);
+  });
+
+  test('every declared check has a planted mail', () => {
+    assert.deepEqual([...new Set(PLANTED.map(([id]) => id))].sort(), declared.map(({ id }) => id).sort());
   });
 
   test('the report has every declared check once, in order', async () => {
@@ -133,13 +159,14 @@ describe('checks of a shown mail', { timeout: 300_000 }, () => {
   });
 
   test('axe-core alone finds the same, for the rules that are kept', async () => {
-    const bodies = [PLANTED.filter(([id]) => id.startsWith('axe')).map((planted) => planted[1]).join('\n').repeat(2), ...PLANTED.slice(8, 11).map((planted) => planted[1])];
-    const heads = ['', ...PLANTED.slice(8, 11).map((planted) => planted[3])];
-    for (const [at, body] of bodies.entries()) {
-      const report = await check(body, heads[at]);
+    const planted = PLANTED.filter(([id]) => id.startsWith('axe'));
+    const contents = [mail(planted.map(([, body]) => body).join('\n').repeat(2)), ...planted.filter(([, , , head, html]) => head || html).map(contentOf)];
+    for (const content of contents) {
+      const report = await checker.check({ content, files: {} });
       const ours = report.checks.filter(({ id }) => id.startsWith('axe'))
         .flatMap(({ id, findings, more }) => { assert.equal(more, 0); return findings.map(({ selector }) => `${id} ${selector}`); });
-      assert.deepEqual(ours.sort(), await alone(mail(body, heads[at])));
+      assert.ok(ours.length > 0);
+      assert.deepEqual(ours.sort(), await alone(content));
     }
   });
 });

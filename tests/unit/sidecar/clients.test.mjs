@@ -9,7 +9,7 @@ import { after, describe, test } from 'node:test';
 import { Painter } from '../../../src/render/sidecar/pictures/painter.mjs';
 import { dressMail } from '../../../src/render/sidecar/quality/clients/dress.mjs';
 import { rulesOf, simulatedFeatures } from '../../../src/render/sidecar/quality/clients/rules.mjs';
-import { FEATURES } from './client_features.mjs';
+import { FEATURES, IN_PART } from './client_features.mjs';
 
 const CLIENTS = JSON.parse(readFileSync(new URL('../../../schemas/clients.json', import.meta.url), 'utf8'));
 const MAPPED = JSON.parse(readFileSync(new URL('../../../src/render/sidecar/quality/clients/features.json', import.meta.url), 'utf8'));
@@ -71,6 +71,23 @@ describe('features', () => {
   }
 });
 
+describe('features that a client supports in part', () => {
+  for (const [slug, caniemail, lost, kept] of IN_PART) {
+    test(`${slug} in ${caniemail}`, async () => {
+      const client = { ...BARE, caniemail };
+      assert.equal(places(dress(page(lost), client))[slug], 1);
+      assert.notEqual(await picture(page(lost), client), await picture(page(lost), BARE));
+      assert.equal(places(dress(page(kept), client))[slug], undefined);
+      assert.equal(await picture(page(kept), client), await picture(page(kept), BARE));
+    });
+  }
+
+  test('a long selector costs no more than its length', () => {
+    const sheets = (many) => page(`<style>${'.a'.repeat(many)}:hover{color:red}</style><p>x</p>`);
+    assert.match(dress(sheets(50_000), { ...BARE, caniemail: 'outlook.outlook-com' }).html, /<p>x<\/p>/);
+  });
+});
+
 describe('limits of elements', () => {
   test('Word keeps padding on cells and loses it elsewhere, in attributes and in style sheets', () => {
     const word = { ...BARE, engine: 'word', caniemail: 'outlook.windows' };
@@ -106,13 +123,47 @@ describe('Word', () => {
     assert.deepEqual(['!mso', 'lt mso 12', 'IE', 'gt mso 16', '!vml', 'mso 15', '((((', 'nothing'].map(holds), Array(8).fill(false));
   });
 
-  test('Office XML is removed, and the content of VML stays', async () => {
+  test('settings and elements of Office are removed, and what they hold stays', async () => {
     const xml = '<!--[if gte mso 9]><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml><![endif]-->';
-    const vml = '<!--[if mso]><v:roundrect fillcolor="#cc0000"><w:anchorlock/><p>Button</p></v:roundrect><![endif]-->';
-    const dressed = dress(page(xml + vml), WORD);
+    const held = '<!--[if mso]><v:group><w:anchorlock/><p>Button</p></v:group><![endif]-->';
+    const dressed = dress(page(xml + held), WORD);
     assert.match(dressed.html, /<body style="color:#222222"><p>Button<\/p><\/body>/);
     assert.equal(places(dressed)['office-markup'], 3);
-    assert.equal(await picture(page(xml + vml), WORD), await picture(page('<p>Button</p>'), BARE));
+    assert.equal(await picture(page(xml + held), WORD), await picture(page('<p>Button</p>'), BARE));
+  });
+
+  test('shapes of VML are drawn, with fill, outline, corners, size and text in the middle', async () => {
+    const shape = (begin, inner = '<w:anchorlock/><center style="color:#ffffff">Shop</center>') => page(`<!--[if mso]>${begin}${inner}</${/[\w:]+/.exec(begin)[0]}><![endif]-->`);
+    const styleOf = (...shapeOf) => Object.fromEntries(/<v:\w+ style="([^"]*)"/.exec(dress(shape(...shapeOf), WORD).html)[1].replaceAll('&quot;', '\'').split(';').map((pair) => pair.split(/:(.*)/)));
+    const BUTTON = '<v:roundrect href="https://shop.example" style="height:40px;v-text-anchor:middle;width:200px" arcsize="10%" strokecolor="#1e3650" fillcolor="#556270 [3204]">';
+    const button = styleOf(BUTTON);
+    assert.deepEqual([button.width, button.height, button['border-radius'], button['background-color'], button.border, button['justify-content']],
+      ['200px', '40px', '4px', '#556270', '0.75pt solid #1e3650', 'center']);
+    assert.deepEqual([styleOf('<v:rect stroked="f" filled="f" style="mso-width-percent:1000;height:30pt">').border, styleOf('<v:rect filled="f">')['background-color']], ['0', undefined]);
+    assert.equal(styleOf('<v:rect style="mso-width-percent:1000">').width, '100%');
+    assert.equal(styleOf('<v:roundrect style="width:80px;height:40px" arcsize="6554f">')['border-radius'], '4px');
+    assert.equal(styleOf('<v:oval style="width:80px;height:40px" stroke="false">')['border-radius'], '50%');
+    const filled = (fill) => styleOf('<v:rect stroke="false" style="width:200px;height:60px">', `${fill}<v:textbox inset="1pt,2pt,3pt,4pt" style="mso-fit-shape-to-text:true"><p>Words</p></v:textbox>`);
+    const tiled = filled('<v:fill type="tile" src="https://shop.example/a.png" color="#7bceeb"/>');
+    assert.deepEqual([tiled['background-color'], tiled['background-repeat'], tiled.padding, tiled['min-height'], tiled.height], ['#7bceeb', 'repeat', '2pt 3pt 4pt 1pt', '60px', undefined]);
+    assert.match(tiled['background-image'], /a\.png/);
+    assert.equal(filled('<v:fill type="frame" aspect="atleast" src="a.png"/>')['background-size'], 'cover');
+    assert.equal(filled('<v:fill type="gradient" color="red" color2="blue"/>')['background-image'], undefined);
+    assert.deepEqual(places(dress(shape(BUTTON), WORD)), { 'word-comments': 1, 'office-markup': 1, vml: 1 });
+    assert.equal(places(dress(shape(BUTTON), BARE)).vml, undefined);
+    assert.notEqual(await picture(shape(BUTTON), WORD), await picture(page('<center style="color:#ffffff">Shop</center>'), BARE));
+    assert.equal((await draw(dress(shape(BUTTON), WORD).html)).png, (await draw(dress(shape(BUTTON), WORD).html)).png);
+    assert.match(dress(shape(BUTTON), { ...WORD, inversion: 'full' }).html, /background-color:#(?!556270)/);
+  });
+
+  test('shapes that say nonsense are drawn without it, and a deep one in linear time', () => {
+    const odd = '<v:roundrect style="width:1e9px;height:&quot;;x:url(https://a.example)" arcsize="NaN" fillcolor="url(x)" strokeweight="-3px"><v:fill type="tile" src="&quot;);x:y(&quot;"/>Words</v:roundrect>';
+    const { html } = dress(page(`<!--[if mso]>${odd}<![endif]-->`), WORD);
+    assert.match(html, /<v:roundrect style="[^"]*">/);
+    assert.doesNotMatch(html, /a\.example|1e9|-3px/);
+    assert.match(html, /background-image:url\(&quot;%22\);x:y\(%22&quot;\);/, 'the address stays inside of its quotation marks');
+    const deep = dress(page(`<!--[if mso]>${'<v:rect><v:fill>'.repeat(400)}Words${'</v:rect>'.repeat(400)}<![endif]-->`), WORD);
+    assert.equal(places(deep).vml, 400);
   });
 
   test('a conditional comment without an end stays a comment', () => {

@@ -5,7 +5,8 @@ import { clientSupport } from '../client_support.mjs';
 /** The transforms that are not features of caniemail.com. */
 export const OWN_TRANSFORMS = Object.freeze({
   'word-comments': 'Conditional comments for Outlook',
-  'office-markup': 'Office XML and VML',
+  'office-markup': 'Elements and settings of Office',
+  vml: 'Shapes of VML',
   'style-size': 'Size of style sheets',
   'inversion-partial': 'Inversion of light backgrounds and dark texts',
   'inversion-full': 'Inversion of all colours',

@@ -11,6 +11,7 @@ import { inversionOf } from './dark.mjs';
 import { rulesOf } from './rules.mjs';
 import { StylePass } from './style_sheet.mjs';
 import { textPage } from './text_page.mjs';
+import { drawShape, isShape, styleOfShape } from './vml.mjs';
 import { readAsWord } from './word_comments.mjs';
 
 /** The address of an image that the client does not show. */
@@ -21,7 +22,7 @@ const ANIMATED = /animation|transition/i;
 /** Animations are shown at their end. */
 const STILL = '*,*::before,*::after{animation-delay:0s!important;animation-duration:0s!important;animation-iteration-count:1!important;'
   + 'transition:none!important}';
-/** Elements of Office; what they hold stays. */
+/** Elements of Office; what they hold stays. Shapes stay too. */
 const OFFICE = /^(?:xml$|[ovw]:)/;
 
 /**
@@ -95,6 +96,7 @@ class Dresser {
     if (name === 'marquee') [element.tagName, element.nodeName] = ['div', 'div'];
     if (name === 'style') return this.#sheet(element, isInBody) ? [element] : [];
     if (name === 'meta' && this.#isRefusedMeta(element)) return [];
+    if (this.isWord && isShape(element)) return this.#shape(element, isInBody);
     const how = this.#fate(element);
     if (how === 'remove') return [];
     if (element.content) this.#children(element.content, isInBody); // <template>
@@ -113,6 +115,14 @@ class Dresser {
     const input = element.tagName === 'input' ? this.rules.inputs.get((attribute(element, 'type') ?? 'text').toLowerCase()) : undefined;
     if (found ?? input) this.counts.add(found?.slug ?? input);
     return found?.how ?? (input ? 'remove' : 'keep');
+  }
+
+  #shape(element, isInBody) {
+    this.counts.add('vml');
+    const style = styleOfShape(element, (property, value) => this.inversion?.value(property, value) ?? value);
+    this.#children(element, isInBody);
+    drawShape(element, style);
+    return [element];
   }
 
   #isRefusedMeta(element) {

@@ -79,6 +79,7 @@ class Rules {
       (all) => `(?<![\\w#-])[+-]?(?:\\d+|\\d*\\.\\d+)(${all})(?![\\w-])`);
     this.ofProperties = pick('ofProperties');
     this.pseudo = new Words(words('pseudo'), (all) => `::?(${all})(?![\\w-])`);
+    this.pseudoOfClasses = new Words(words('pseudoOfClasses'), (all) => `[.#\\]][^\\s>+~,]{0,100}::?(${all})(?![\\w-])`);
     this.selectors = pick('selector');
     this.atRules = new Map(words('atRules'));
     this.media = new Words(words('media'), (all) => `\\(\\s*(?:-webkit-)?(?:min-|max-)?(?:any-)?(${all})(?![\\w-])`);
@@ -123,7 +124,7 @@ class Rules {
 
   /** The slug of the rule against a selector, or null. */
   againstSelector(selector) {
-    return this.pseudo.find(selector) ?? this.selectors.find(({ rule }) => SELECTORS[rule.selector](selector))?.slug ?? null;
+    return this.pseudo.find(selector) ?? this.pseudoOfClasses.find(selector) ?? this.selectors.find(({ rule }) => SELECTORS[rule.selector](selector))?.slug ?? null;
   }
 
   /** The slug of the rule against an at-rule, or null. */
@@ -147,7 +148,8 @@ function hasKeyword({ keywords, keywordsExcept }, property, value) {
   return keywordsExcept?.[property] !== undefined && !keywordsExcept[property].includes(value);
 }
 
-function isRefused({ isNegative, units }, value) {
+function isRefused({ isNegative, units, values }, value) {
+  if (values) return new RegExp(values).test(value);
   if (isNegative) return /(?:^|\s)-(?=[\d.]*[1-9])/.test(value);
   return units.some((unit) => new RegExp(`\\d${unit}(?![\\w-])`).test(value));
 }
