@@ -675,7 +675,7 @@ static void test_redirect_that_waits_is_not_slow(void **state)
     struct round round = { .count = 0 };
     struct fetch_config config = test_config(&round);
     char elsewhere[URL_BYTES];
-    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.port); /* which leads to the silent host */
+    snprintf(elsewhere, sizeof(elsewhere), "http://localhost:%u/to-held/1", web.server.port); /* which leads to the silent host */
     config.asks_status = true;
     config.one_per_host = true;
     config.each_ms = config.all_ms = 600000;
