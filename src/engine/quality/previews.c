@@ -77,6 +77,19 @@ static bool fail_not_found(struct error *err)
     return fail(err, ERR_PREVIEW_NOT_FOUND, "previewId", "No previews with this id in this brand, or they have expired.");
 }
 
+/* Previews without a row of the client: the client is the fault, unless they do not exist at all. */
+static bool fail_without_client(const struct work *work, int64_t preview_id, struct error *err)
+{
+    struct preview_rows_params params = { .brand_id = work->brand_id, .id = preview_id, .now = work->now_us };
+    struct preview_rows_row *rows;
+    size_t count;
+    if (!sql_preview_rows(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    return count == 0 ? fail_not_found(err)
+                      : fail(err, ERR_PREVIEW_NOT_FOUND, "client", "These previews do not show this client.") ||
+                            error_suggest(err, "Leave out client to see the clients that they show.");
+}
+
 static bool lock_named(const struct work *work, const struct preview_request *request, int64_t *ret_id, struct error *err)
 {
     struct preview_lock_params params = {
@@ -213,7 +226,7 @@ bool preview_write(const struct work *work, int64_t preview_id, const char *clie
     if (!sql_preview_rows(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     if (count == 0)
-        return fail_not_found(err);
+        return client != NULL ? fail_without_client(work, preview_id, err) : fail_not_found(err);
     json_object_begin(json);
     json_member_id(json, work, "previewId", ID_PREVIEW, preview_id);
     json_member_id(json, work, "emailId", ID_EMAIL, rows[0].email_id);
