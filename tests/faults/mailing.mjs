@@ -17,6 +17,19 @@ const mailings = new Set();
 /** Ends whatever is left, for an end before its time. */
 export const disposeAll = () => Promise.all([...mailings].map((mailing) => mailing.dispose()));
 
+/** What the installations say of themselves, for a failure. */
+export async function describeAll() {
+  return (await Promise.all([...mailings].map((mailing) => mailing.describe()))).join('\n');
+}
+
+const OPEN_WORK = `select json_build_object(
+  'sends', (select json_agg(s) from (select id, status, recipient_count, error, pause_reason from sends order by id desc limit 3) as s),
+  'gradual', (select json_agg(g) from (select tranche, released, released_at, next_tranche_at from gradual_sends) as g),
+  'ranges', (select json_agg(r) from send_ranges r where next_ordinal <= to_ordinal or lease_owner is not null),
+  'retries', (select count(*) from send_retries),
+  'jobs', (select json_agg(j) from (select id, kind, state, attempts, run_after, lease_owner, lease_until from jobs where state in ('queued', 'running')) as j),
+  'senders', (select json_agg(n) from senders n), 'now', now())`;
+
 export class Mailing {
   #counted = {};
   letter = LETTER;
@@ -104,6 +117,11 @@ export class Mailing {
     const counts = await this.#eventCounts();
     const counted = Object.fromEntries(Object.entries(counts).map(([type, count]) => [type, count - (this.#counted[type] ?? 0)]));
     return { ...JSON.parse(text), counted };
+  }
+
+  async describe() {
+    const rows = await this.sql(OPEN_WORK).catch(({ message }) => message);
+    return [rows, ...this.installation.runnerLog.split('\n').slice(-40)].join('\n');
   }
 
   /** Gives what a sanitizer said and what did not end. */

@@ -18,7 +18,7 @@ import { runAutomationKills } from './automation_mail.mjs';
 import * as automations from './automations.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
-import { disposeAll } from './mailing.mjs';
+import { describeAll, disposeAll } from './mailing.mjs';
 import * as relays from './relays.mjs';
 import * as sizes from './sizes.mjs';
 import { killedAtSteps } from './steps.mjs';
@@ -97,6 +97,7 @@ async function runRow({ name, run, unless }, recipients) {
     logTimed('  verified');
   } catch (problem) {
     log(problem.stack);
+    log(await describeAll());
     figures = { breaches: [problem.message.split('\n')[0]] };
   }
   const remains = (await disposeAll()).flat();

@@ -12,16 +12,16 @@ const HOUR_S = 3600;
 const PLAN = { startingPercentage: 10, incrementPercentage: 30, interval: { value: 1, unit: 'hour' }, timeZone: 'UTC' };
 const TRANCHES = 4;
 
-/** Waits until the released recipients have their messages. */
-const untilDone = (mailing, send) => until('the tranche is done', async () => {
+/** Waits until a tranche is released and its recipients have their messages. */
+const untilDone = (mailing, send, tranche) => until(`tranche ${tranche} is done`, async () => {
   const row = await mailing.read(send);
-  const released = Number(await mailing.sql(`select released from gradual_sends where send_id = ${send.key}`));
-  return row && row.delivery.delivered === released;
+  const released = await mailing.sql(`select released from gradual_sends where send_id = ${send.key} and tranche = ${tranche}`);
+  return row && released !== '' && row.delivery.delivered === Number(released);
 }, LIMIT_MS);
 
 /** Kills the runner while the release waits for the usage. The ranges of the tranche are written and not committed. */
-async function killAtRelease({ mailing, sink, clock, send }) {
-  await untilDone(mailing, send);
+async function killAtRelease({ mailing, sink, clock, send, tranche }) {
+  await untilDone(mailing, send, tranche - 1);
   const hold = await holdOnceWritten(mailing.installation, 'email_usage');
   await hold.held;
   clock.advance(HOUR_S);
@@ -54,7 +54,7 @@ export async function killedAtRelease({ recipients, random, startSink, log }) {
   const kills = [];
   for (let tranche = 2; tranche <= TRANCHES; tranche++) {
     const share = (number) => Math.ceil((recipients * (10 + 30 * (number - 1))) / 100);
-    kills.push(await killAtRelease({ mailing, sink, clock, send }));
+    kills.push(await killAtRelease({ mailing, sink, clock, send, tranche }));
     kills.push(await killAmidTranche({ mailing, sink, random, send, from: share(tranche - 1), to: share(tranche) }));
     log(`  tranche ${tranche}: killed at ${kills.at(-2).messages} and at ${kills.at(-1).messages} messages`);
   }
