@@ -44,7 +44,8 @@ struct renderer_config {
     int heap_mb;             /* --max-old-space-size; RENDERER_HEAP_MB when 0 */
     size_t max_reply_bytes;  /* RENDERER_MAX_REPLY_BYTES when 0 */
 
-    /* Called by the requesting thread with each line of the process's standard error, without the newline. May be NULL. */
+    /* Called by the requesting thread with each line of the standard error of its process, without the newline; by two threads at a
+     * time when both processes work. May be NULL. */
     void (*log)(void *context, const char *line);
     void *log_context;
 };
