@@ -12,6 +12,7 @@
 #include "engine/ledger/ledger.h"
 #include "jobs/spare_pictures.h"
 #include "jobs/worker_pool.h"
+#include "render/renderer.h"
 #include "sql/audits.h"
 #include "sql/imports.h"
 #include "sql/integrations.h"
@@ -436,9 +437,9 @@ static bool tend_pictures(struct workers *workers, struct db_conn *conn, struct 
            spare_pictures_remove(conn, workers->services.assets, now_us, err);
 }
 
-/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens, suppressions,
- * link mails, previews and audits, imports and noted events of providers of a month ago, wakes the jobs of hits, tends the monthly
- * partitions, and enqueues the runs of insights that are due. */
+/* Once a minute one of the threads ends the idle process of the renderer, deletes settled jobs and stored responses of a day ago,
+ * expired short tokens, suppressions, link mails, previews and audits, imports and noted events of providers of a month ago, wakes
+ * the jobs of hits, tends the monthly partitions, and enqueues the runs of insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
@@ -449,6 +450,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     bool due = last_us == 0 || now_us - last_us > tidy_every_us;
     if (!due || !atomic_compare_exchange_strong(&workers->tidied_at_us, &last_us, now_us))
         return true;
+    renderer_end_idle(workers->services.renderer);
     ARENA_SCOPE arena = arena_new(0);
     struct job_forget_settled_params settled = { .before = clock_now_us() - keep_settled_us };
     struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };

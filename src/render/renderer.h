@@ -3,12 +3,17 @@
  * (src/render/sidecar). The protocol is JSON lines: {"id", "op", …} as the request,
  * {"id", "ok", "result" or "error"} as the reply.
  *
- * The first request starts the process, which then keeps running. It handles one
- * request at a time; callers wait for each other within their deadline. A timeout,
- * a crash, and an overlong or malformed reply end the process and give
- * SERVICE_UNAVAILABLE, which is retryable; the next request starts a new process.
- * A process that died while idle is replaced without an error. The process ends
- * with the thread of the first request, so that thread should live long.
+ * There are two processes with the same program. One makes and changes designs,
+ * for callers who wait. The other one checks mails, draws pictures and reads
+ * websites; these requests may take minutes, and hold no design of another brand.
+ * The first request of each starts it. The first process then keeps running; the
+ * second one ends when it is idle.
+ *
+ * A process handles one request at a time; callers wait for each other within
+ * their deadline. A timeout, a crash, and an overlong or malformed reply end the
+ * process and give SERVICE_UNAVAILABLE, which is retryable; the next request starts
+ * a new process. A process that died while idle is replaced without an error. It
+ * ends with the thread that started it, so that thread should live long.
  *
  * Any thread may call. The owner frees the renderer when no call is running.
  */
@@ -25,6 +30,7 @@ enum {
     /* Longer than these deadlines of the sidecar (limits.mjs) together: 20 s for each of two attempts to start a browser, 60 s to
      * render a JSX design, 45 s to prepare its HTML. */
     RENDERER_DEADLINE_MS = 150000,
+    RENDERER_IDLE_MS = 120000,
     RENDERER_HEAP_MB = 512,
     RENDERER_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
     RENDERER_MAX_REPLY_BYTES = 32 * 1024 * 1024,
@@ -34,10 +40,12 @@ struct renderer_config {
     const char *node_path;   /* looked up in PATH when it has no '/' */
     const char *script_path; /* main.mjs, absolute */
     int64_t deadline_ms;     /* of one request, including a start of the process; RENDERER_DEADLINE_MS when 0 */
+    int64_t idle_ms;         /* after which renderer_end_idle ends a process; RENDERER_IDLE_MS when 0 */
     int heap_mb;             /* --max-old-space-size; RENDERER_HEAP_MB when 0 */
     size_t max_reply_bytes;  /* RENDERER_MAX_REPLY_BYTES when 0 */
 
-    /* Called by the requesting thread with each line of the process's standard error, without the newline. May be NULL. */
+    /* Called by the requesting thread with each line of the standard error of its process, without the newline; by two threads at a
+     * time when both processes work. May be NULL. */
     void (*log)(void *context, const char *line);
     void *log_context;
 };
@@ -47,8 +55,12 @@ struct renderer;
 /* Copies the configuration; does not start the process. */
 struct renderer *renderer_new(const struct renderer_config *config) NONNULL(1) RETURNS_NONNULL;
 
-/* Ends the process, if it runs. NULL is allowed. */
+/* Ends the processes that run. NULL is allowed. */
 void renderer_free(struct renderer *renderer);
+
+/* Ends the process of checks, pictures and websites when it has had no request for the idle time. To be called from time to time.
+ * NULL is allowed. */
+void renderer_end_idle(struct renderer *renderer);
 
 /* Prepares an email whose `format` is html, mjml or jsx. The result is the process's reply and belongs to the arena.
  * `base_url` may be NULL. Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and PAYLOAD_TOO_LARGE with the param and message of
@@ -139,6 +151,6 @@ MUST_CHECK bool renderer_check_mail(struct renderer *renderer, struct arena *are
 MUST_CHECK bool renderer_check_shown(struct renderer *renderer, struct arena *arena, const char *html, const char *files_json,
                                      const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
-/* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
+/* Health check: starts the process of designs if necessary and pings it; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);
