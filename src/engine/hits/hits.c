@@ -1,6 +1,7 @@
 #include "engine/hits/hits.h"
 
 #include "base/clock.h"
+#include "db/advisory_locks.h"
 #include "engine/hits/hit_matches.h"
 #include "engine/hits/hit_rules.h"
 #include "sql/hits.h"
@@ -75,5 +76,7 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
         .judge_at = work->now_us + (hit_rules_built_in.hold_s + HITS_LATE_S) * US_PER_S,
         .now = work->now_us,
     };
+    struct hits_hold_jobs_params hold = { .lock = ADVISORY_LOCK_HITS, .brand_ids = { brand_ids, count } };
+    db_batch_add(batch, &hits_hold_jobs_statement, &hold);
     db_batch_add(batch, &hits_add_statement, &params);
 }

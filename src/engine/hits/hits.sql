@@ -1,3 +1,9 @@
+-- Holds off the end of the jobs that judge hits of brands. In a statement of its own before hits_add, which then sees a job that has ended.
+-- name: hits_hold_jobs :exec
+-- params: lock integer, brand_ids bigint[]
+select pg_advisory_xact_lock_shared(:lock, b.key)
+  from (select distinct hashint8(u.id) as key from unnest(:brand_ids::bigint[]) as u (id) order by 1) b;
+
 -- Stores hits, and enqueues the job that judges them for each brand that has none. The delay is the time since the result of the
 -- message. A hit that is stored already, with the same id and time, is not stored again; id 0 gets a new id. A hit of a recipient
 -- that does not exist is not stored, nor are more than `max_hits` hits of a recipient. A link without a URL leads where the version's

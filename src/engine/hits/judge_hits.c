@@ -1,6 +1,7 @@
 #include "engine/hits/judge_hits.h"
 
 #include "base/clock.h"
+#include "db/advisory_locks.h"
 #include "engine/events/recipient_events.h"
 #include "engine/hits/hits.h"
 #include "sql/hits.h"
@@ -200,6 +201,21 @@ static bool judge_again(const struct work *work, const struct hit_rules *rules, 
     return sql_judge_hits_advance(work->conn, work->arena, &advance, NULL, err);
 }
 
+/* Whether the job may end: no hit is left or being stored, and none is until the job has ended, so hits that come then get a new
+ * job. */
+static bool may_end(const struct work *work, bool *ret_may, struct error *err)
+{
+    struct judge_hits_hold_params hold = { .lock = ADVISORY_LOCK_HITS, .brand_id = work->brand_id };
+    struct judge_hits_any_new_params any_new = { .brand_id = work->brand_id };
+    struct judge_hits_hold_row *held;
+    struct judge_hits_any_new_row *found;
+    if (!sql_judge_hits_hold(work->conn, work->arena, &hold, &held, err) ||
+        !sql_judge_hits_any_new(work->conn, work->arena, &any_new, &found, err))
+        return false;
+    *ret_may = held->held && !found->any;
+    return true;
+}
+
 bool hits_judge(const struct work *work, const struct hit_rules *rules, struct judge_left *ret_left, struct error *err)
 {
     int64_t hold_us = (rules->hold_s + HITS_LATE_S) * US_PER_S;
@@ -222,8 +238,10 @@ bool hits_judge(const struct work *work, const struct hit_rules *rules, struct j
         return false;
     if (has_judged_again && state->oldest.set)
         ret_left->next_due_us = state->oldest.value + hold_us;
-    ret_left->is_done = has_judged_again && !state->oldest.set;
-    return true;
+    if (!has_judged_again || state->oldest.set)
+        return true;
+    ret_left->next_due_us = work->now_us + hold_us;
+    return may_end(work, &ret_left->is_done, err);
 }
 
 /* ---- Upkeep ---- */

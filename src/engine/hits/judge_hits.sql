@@ -14,6 +14,18 @@ select s.rules_version, s.send_id, s.ordinal,
         select rules_version, send_id, ordinal from hit_judgements where brand_id = :brand_id) s
  limit 1;
 
+-- Keeps hits of the brand from being stored until the job has ended. False: some are being stored.
+-- name: judge_hits_hold :one
+-- params: lock integer, brand_id bigint
+-- columns: held boolean
+select pg_try_advisory_xact_lock(:lock, hashint8(:brand_id));
+
+-- Whether hits of the brand are not judged.
+-- name: judge_hits_any_new :one
+-- params: brand_id bigint
+-- columns: any boolean
+select exists (select 1 from hits where brand_id = :brand_id and actor is null);
+
 -- The recipients of the oldest hits that are not judged.
 -- name: judge_hits_new :many
 -- row: judged_recipient

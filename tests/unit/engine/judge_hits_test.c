@@ -719,6 +719,63 @@ static void test_addresses_are_erased(void **state)
     assert_int_equal(number_of("select count(*) from hits where network = 'apple'"), 1);
 }
 
+static struct db_conn *other_connection(void)
+{
+    struct db_conn *other;
+    struct error err;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    return other;
+}
+
+/* A hit that is being stored while the job finds nothing left keeps the job, which is due when the hold ends. */
+static void test_the_job_stays_while_hits_are_stored(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_CONN_SCOPE other = other_connection();
+    struct work storing = work;
+    storing.conn = other;
+    DB_TX tx;
+    assert_true(pass(&hit_rules_built_in, begun_us, false).is_done);
+    struct hit hit = hit_of(1, HIT_OPEN, HIT_LINK_OPEN, firefox, at_home, 60);
+    struct db_batch *batch = db_batch_new(other, arena);
+    assert_ok(db_tx_begin(other, &tx, &err), &err);
+    hits_add(&storing, batch, &hit, 1);
+    assert_ok(db_batch_run(batch, &err), &err);
+    struct judge_left left = pass(&hit_rules_built_in, hit.at_us, false);
+    assert_false(left.is_done);
+    assert_int_equal(left.next_due_us, hit.at_us + (hit_rules_built_in.hold_s + HITS_LATE_S) * US_PER_S);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_false(pass(&hit_rules_built_in, left.next_due_us, false).is_done);
+    assert_true(pass(&hit_rules_built_in, left.next_due_us, false).is_done);
+    assert_int_equal(number_of("select count(*) from recipient_events"), 1);
+}
+
+/* Until a job that ends is committed, no hit finds it running. */
+static void test_no_hits_are_stored_while_the_job_ends(void **state)
+{
+    (void)state;
+    struct error err;
+    struct judge_left left;
+    DB_CONN_SCOPE other = other_connection();
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(hits_judge(&work, &hit_rules_built_in, &left, &err), &err);
+    assert_true(left.is_done);
+    struct hit hit = hit_of(1, HIT_OPEN, HIT_LINK_OPEN, firefox, at_home, 60);
+    struct work storing = work;
+    storing.conn = other;
+    struct db_batch *batch = db_batch_new(other, arena);
+    assert_ok(db_script(other, "set lock_timeout = '1ms'", &err), &err);
+    hits_add(&storing, batch, &hit, 1);
+    assert_false(db_batch_run(batch, &err));
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    batch = db_batch_new(other, arena);
+    hits_add(&storing, batch, &hit, 1);
+    assert_ok(db_batch_run(batch, &err), &err);
+    assert_int_equal(number_of("select count(*) from hits"), 1);
+}
+
 /* A brand has one job, however many hits come, and none when all are judged. New rules wake it. */
 static void test_one_job_judges(void **state)
 {
@@ -765,6 +822,8 @@ int main(void)
         HITS_TEST(test_hits_are_bounded),
         HITS_TEST(test_addresses_are_erased),
         HITS_TEST(test_one_job_judges),
+        HITS_TEST(test_the_job_stays_while_hits_are_stored),
+        HITS_TEST(test_no_hits_are_stored_while_the_job_ends),
     };
     return cmocka_run_group_tests_name("engine_judge_hits", tests, world_begin, world_end);
 }
