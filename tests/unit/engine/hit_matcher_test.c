@@ -1,5 +1,5 @@
 /*
- * Hit matcher: the words and ranges that it finds equal those of a search through
+ * R-288: the words and ranges that decide the actor of a hit equal those of a search through
  * all of them.
  */
 #include "engine/hits/hit_matcher.h"
