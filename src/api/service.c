@@ -5,6 +5,7 @@
 
 #include "api/dispatch/dispatch.h"
 #include "crypto/keys.h"
+#include "engine/hits/hit_matches.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ struct api *api_new(const struct api_config *config)
     api->counters = counters;
     api->installation = installation_new(&config->installation);
     api->engine = installation_engine(api->installation);
+    api->engine->hit_matchers = hit_matchers_new();
     api->auth = auth_new(config->fixed_brand);
     api->activity = activity_new(0);
     api->limits = limits_new(config->limit_store, api->engine->name);
@@ -97,6 +99,7 @@ void api_free(struct api *api, int wait_ms)
     activity_free(api->activity);
     limits_free(api->limits);
     auth_free(api->auth);
+    hit_matchers_free(api->engine->hit_matchers);
     installation_free(api->installation);
     pthread_mutex_destroy(&api->calls_lock);
     free(api->counters);

@@ -46,6 +46,8 @@ static const char usage[] =
     "  seed add PROVIDER imaps://USER@HOST [EMAIL] --secret-file FILE [--org ID] | seed list | seed remove ID\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
     "  hit-rule set agent:CLASS|network:CLASS open|click=human|proxy|bot|facts | hit-rule list | hit-rule remove CLASS open|click\n"
+    "  hit-rule add agent WORD ACTOR | hit-rule add network RANGE ACTOR | hit-rule remove agent WORD | hit-rule remove network "
+    "RANGE\n"
     "  automation move ID --to VERSION [--dry-run]\n"
     "  reports [--unmatched]";
 
@@ -420,6 +422,7 @@ static const struct {
     { "integration", "list", admin_integration_list, 0 },
     { "integration", "rotate", admin_integration_rotate, 1 },
     { "integration", "revoke", admin_integration_revoke, 1 },
+    { "hit-rule", "add", admin_hit_rule_add, 3 },
     { "hit-rule", "set", admin_hit_rule_set, 2 },
     { "hit-rule", "list", admin_hit_rule_list, 0 },
     { "hit-rule", "remove", admin_hit_rule_remove, 2 },

@@ -97,6 +97,7 @@ bool admin_send_approve(struct admin *admin, struct error *err);
 bool admin_send_reject(struct admin *admin, struct error *err);
 
 /* Hit rules (admin_hit_rules.c). */
+bool admin_hit_rule_add(struct admin *admin, struct error *err);
 bool admin_hit_rule_set(struct admin *admin, struct error *err);
 bool admin_hit_rule_list(struct admin *admin, struct error *err);
 bool admin_hit_rule_remove(struct admin *admin, struct error *err);

@@ -22,6 +22,8 @@
 
 enum { ENGINE_NAME_CHARS = 16 };
 
+struct hit_matchers;
+
 /* The constants of one installation; read-only after engine_load, shared by all threads. */
 struct engine {
     struct id_codec ids;
@@ -41,6 +43,9 @@ struct engine {
     struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */
     bool fetch_allow_loopback;    /* DANGEROUS, for tests: addresses of SNS may be on this machine */
     const char *sandbox_domain;   /* name of every brand's capture-only sending domain */
+
+    /* The operator's words and ranges in requests, as this process has read them; NULL: none. It has a lock of its own. */
+    struct hit_matchers *hit_matchers;
 };
 
 struct short_tokens;

@@ -1,6 +1,7 @@
 #include "engine/hits/hit_overrides.h"
 
 #include "base/text.h"
+#include "engine/hits/hit_matches.h"
 #include "sql/hit_overrides.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ bool hit_rules_load(const struct work *work, struct hit_rules *ret_rules, struct
 {
     struct hit_overrides_find_row *rows;
     size_t count;
-    return load(work, ret_rules, &rows, &count, err);
+    return load(work, ret_rules, &rows, &count, err) && hit_matches_load(work, &ret_rules->matcher, err);
 }
 
 /* ---- Changes ---- */
@@ -170,6 +171,7 @@ bool hit_rules_write(const struct work *work, struct json_writer *json, struct e
     write_classes(json, "agent", rules.agents, rules.agent_count);
     write_classes(json, "network", rules.networks, rules.network_count);
     json_array_end(json);
+    bool ok = hit_matches_write(work, json, err);
     json_object_end(json);
-    return true;
+    return ok;
 }

@@ -20,5 +20,5 @@ MUST_CHECK bool hit_override_set(const struct work *work, const char *subject, c
 MUST_CHECK bool hit_override_remove(const struct work *work, const char *subject, const char *kind, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Writes the version, the rules of the operator, and all classes with the actors that hold now. */
+/* Writes the version, the rules of the operator with the words and ranges, and all classes with the actors that hold now. */
 MUST_CHECK bool hit_rules_write(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);

@@ -1,10 +1,9 @@
 #include "engine/hits/hit_rules.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-enum { AGENT_MAX_BYTES = 1024, ADDRESS_BYTES = 16, MAPPED_PREFIX_BYTES = 12 };
+enum { AGENT_MAX_BYTES = 1024, ADDRESS_BYTES = HIT_ADDRESS_BYTES };
 
 struct agent_word {
     const char *word;
@@ -53,15 +52,6 @@ const char *hit_agent_class(const char *agent)
     return agent_classes[ARRAY_COUNT(agent_classes) - 1].name;
 }
 
-static bool read_address(const char *address, unsigned char *ret_bytes)
-{
-    static const unsigned char mapped[MAPPED_PREFIX_BYTES] = { [10] = 0xff, [11] = 0xff };
-    if (address == NULL)
-        return false;
-    memcpy(ret_bytes, mapped, sizeof(mapped));
-    return inet_pton(AF_INET, address, ret_bytes + sizeof(mapped)) == 1 || inet_pton(AF_INET6, address, ret_bytes) == 1;
-}
-
 static bool is_in_range(const unsigned char *address, const struct network_range *range)
 {
     unsigned whole = range->bits / 8;
@@ -73,7 +63,7 @@ static bool is_in_range(const unsigned char *address, const struct network_range
 const char *hit_network_class(const char *address)
 {
     unsigned char bytes[ADDRESS_BYTES];
-    if (read_address(address, bytes))
+    if (address != NULL && hit_address_read(address, bytes))
         for (size_t i = 0; i < ARRAY_COUNT(network_ranges); i++)
             if (is_in_range(bytes, &network_ranges[i]))
                 return network_classes[network_ranges[i].class_index].name;

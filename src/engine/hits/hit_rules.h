@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/compiler.h"
+#include "engine/hits/hit_matcher.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +30,7 @@ struct hit_rules {
     size_t agent_count;
     const struct hit_class *networks;
     size_t network_count;
+    const struct hit_matcher *matcher; /* the operator's words and ranges; NULL: none */
 };
 
 /* The rules of this program. */

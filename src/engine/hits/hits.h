@@ -34,6 +34,7 @@ struct hit {
     int64_t at_us;
 };
 
-/* Adds the statement that stores hits to the batch, and enqueues the job that judges them. The hits may belong to different brands.
- * The classes of program and network are stored in place of the agent. */
+/* Adds the statements that store hits to the batch, which runs in one transaction, and enqueues the job that judges them. The hits
+ * may belong to different brands. The classes of program and network, and the operator's word and range that were found, are stored
+ * in place of the agent. The connection is idle. */
 void hits_add(const struct work *work, struct db_batch *batch, const struct hit *hits, size_t count) NONNULL(1, 2, 3);

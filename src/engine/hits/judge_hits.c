@@ -1,6 +1,7 @@
 #include "engine/hits/judge_hits.h"
 
 #include "base/clock.h"
+#include "db/advisory_locks.h"
 #include "engine/events/recipient_events.h"
 #include "engine/hits/hits.h"
 #include "sql/hits.h"
@@ -96,8 +97,8 @@ static bool record_changes(const struct work *work, const struct judge_hits_row 
     return recipient_events_record(work, events, count, is_new, err);
 }
 
-static bool judge_recipients(const struct work *work, const struct hit_rules *rules, int64_t until_us,
-                             const struct judged_recipient_row *recipients, size_t count, struct error *err)
+static struct judge_hits_addresses_params keys_of(const struct work *work, const struct judged_recipient_row *recipients,
+                                                  size_t count)
 {
     int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
     int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
@@ -105,11 +106,45 @@ static bool judge_recipients(const struct work *work, const struct hit_rules *ru
         send_ids[i] = recipients[i].send_id;
         ordinals[i] = recipients[i].ordinal;
     }
+    return (struct judge_hits_addresses_params){ work->brand_id, { send_ids, count }, { ordinals, count } };
+}
+
+/* Finds the operator's ranges around the addresses that are left, and saves those that differ. */
+static bool find_ranges(const struct work *work, const struct hit_matcher *matcher, const struct judge_hits_addresses_params *keys,
+                        struct error *err)
+{
+    struct judge_hits_addresses_row *rows;
+    size_t row_count;
+    if (!sql_judge_hits_addresses(work->conn, work->arena, keys, &rows, &row_count, err))
+        return false;
+    int64_t *ats = arena_array(work->arena, row_count, sizeof(*ats));
+    int64_t *ids = arena_array(work->arena, row_count, sizeof(*ids));
+    int64_t *range_ids = arena_array(work->arena, row_count, sizeof(*range_ids));
+    size_t changed = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        ats[changed] = rows[i].occurred_at;
+        ids[changed] = rows[i].id;
+        range_ids[changed] = hit_matcher_truncated(matcher, rows[i].address, rows[i].range_id);
+        changed += range_ids[changed] != rows[i].range_id;
+    }
+    struct judge_hits_save_ranges_params save = {
+        .brand_id = work->brand_id,
+        .ats = { ats, changed },
+        .ids = { ids, changed },
+        .range_ids = { range_ids, changed },
+    };
+    return changed == 0 || sql_judge_hits_save_ranges(work->conn, work->arena, &save, NULL, err);
+}
+
+static bool judge_recipients(const struct work *work, const struct hit_rules *rules, int64_t until_us,
+                             const struct judged_recipient_row *recipients, size_t count, struct error *err)
+{
+    struct judge_hits_addresses_params keys = keys_of(work, recipients, count);
     struct decided decided = decided_by(work->arena, rules);
     struct judge_hits_params params = {
         .brand_id = work->brand_id,
-        .send_ids = { send_ids, count },
-        .ordinals = { ordinals, count },
+        .send_ids = keys.send_ids,
+        .ordinals = keys.ordinals,
         .until = until_us,
         .rules_version = rules->version,
         .decided_facts = { decided.facts, decided.count },
@@ -125,6 +160,8 @@ static bool judge_recipients(const struct work *work, const struct hit_rules *ru
     };
     struct judge_hits_row *rows;
     size_t row_count;
+    if (rules->matcher != NULL && hit_matcher_has_ranges(rules->matcher) && !find_ranges(work, rules->matcher, &keys, err))
+        return false;
     return sql_judge_hits(work->conn, work->arena, &params, &rows, &row_count, err) && record_changes(work, rows, row_count, err);
 }
 
@@ -164,6 +201,21 @@ static bool judge_again(const struct work *work, const struct hit_rules *rules, 
     return sql_judge_hits_advance(work->conn, work->arena, &advance, NULL, err);
 }
 
+/* Whether the job may end: no hit is left or being stored, and none is until the job has ended, so hits that come then get a new
+ * job. */
+static bool may_end(const struct work *work, bool *ret_may, struct error *err)
+{
+    struct judge_hits_hold_params hold = { .lock = ADVISORY_LOCK_HITS, .brand_id = work->brand_id };
+    struct judge_hits_any_new_params any_new = { .brand_id = work->brand_id };
+    struct judge_hits_hold_row *held;
+    struct judge_hits_any_new_row *found;
+    if (!sql_judge_hits_hold(work->conn, work->arena, &hold, &held, err) ||
+        !sql_judge_hits_any_new(work->conn, work->arena, &any_new, &found, err))
+        return false;
+    *ret_may = held->held && !found->any;
+    return true;
+}
+
 bool hits_judge(const struct work *work, const struct hit_rules *rules, struct judge_left *ret_left, struct error *err)
 {
     int64_t hold_us = (rules->hold_s + HITS_LATE_S) * US_PER_S;
@@ -186,8 +238,10 @@ bool hits_judge(const struct work *work, const struct hit_rules *rules, struct j
         return false;
     if (has_judged_again && state->oldest.set)
         ret_left->next_due_us = state->oldest.value + hold_us;
-    ret_left->is_done = has_judged_again && !state->oldest.set;
-    return true;
+    if (!has_judged_again || state->oldest.set)
+        return true;
+    ret_left->next_due_us = work->now_us + hold_us;
+    return may_end(work, &ret_left->is_done, err);
 }
 
 /* ---- Upkeep ---- */

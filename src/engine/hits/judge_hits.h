@@ -16,13 +16,13 @@ enum {
 
 /* What is left after a pass. */
 struct judge_left {
-    bool is_done;        /* no hit waits, and all hits agree with the rules */
+    bool is_done;        /* no hit waits or is being stored, and all hits agree with the rules */
     int64_t next_due_us; /* when the next pass has something to do */
 };
 
 /* Judges some hits of the brand of `work` in the open transaction. Hits that are old enough and not judged yet come first. When
- * there are none, hits that were judged by older rules are judged again, recipient by recipient. Only the job of the brand may call
- * this. */
+ * there are none, hits that were judged by older rules are judged again, recipient by recipient. When it is done, no hits of the
+ * brand are stored until the transaction ends. Only the job of the brand may call this. */
 MUST_CHECK bool hits_judge(const struct work *work, const struct hit_rules *rules, struct judge_left *ret_left, struct error *err)
     NONNULL(1, 2, 3, 4);
 

@@ -14,6 +14,18 @@ select s.rules_version, s.send_id, s.ordinal,
         select rules_version, send_id, ordinal from hit_judgements where brand_id = :brand_id) s
  limit 1;
 
+-- Keeps hits of the brand from being stored until the job has ended. False: some are being stored.
+-- name: judge_hits_hold :one
+-- params: lock integer, brand_id bigint
+-- columns: held boolean
+select pg_try_advisory_xact_lock(:lock, hashint8(:brand_id));
+
+-- Whether hits of the brand are not judged.
+-- name: judge_hits_any_new :one
+-- params: brand_id bigint
+-- columns: any boolean
+select exists (select 1 from hits where brand_id = :brand_id and actor is null);
+
 -- The recipients of the oldest hits that are not judged.
 -- name: judge_hits_new :many
 -- row: judged_recipient
@@ -41,9 +53,29 @@ select distinct h.send_id, h.ordinal
  order by 1, 2
  limit :limit;
 
+-- The truncated addresses of hits that were judged, to find the ranges of newer rules.
+-- name: judge_hits_addresses :many
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[]
+-- columns: occurred_at timestamptz, id bigint, address text, range_id bigint
+select h.occurred_at, h.id, h.address::text, coalesce(h.range_id, 0)
+  from unnest(:send_ids::bigint[], :ordinals::bigint[]) as t (send_id, ordinal)
+ cross join lateral (select k.occurred_at, k.id, k.address, k.range_id
+                       from hits k
+                      where k.brand_id = :brand_id and k.send_id = t.send_id and k.ordinal = t.ordinal and k.address is not null
+                     offset 0) h;
+
+-- Saves the ranges that were found for hits.
+-- name: judge_hits_save_ranges :exec
+-- params: brand_id bigint, ats timestamptz[], ids bigint[], range_ids bigint[]
+update hits h
+   set range_id = nullif(t.range_id, 0)
+  from unnest(:ats::timestamptz[], :ids::bigint[], :range_ids::bigint[]) as t (at, id, range_id)
+ where h.brand_id = :brand_id and h.occurred_at = t.at and h.id = t.id;
+
 -- Judges all hits of recipients that are as old as `until` or were judged before, and returns how the events of the recipients have to
 -- change. A hit is judged by itself and by the hits of the same recipient within a burst before and after it:
---   1. the class of the program or of the network names an actor,
+--   1. the operator's word or range names an actor; else the class of the program or of the network does. A word takes the place of the
+--      class of the program, a range that of the class of the network,
 --   2. the method is not GET, or the link is one that no person sees,
 --   3. the burst contains such a link, or a sweep: many different links within moments; a click also: a request with another method,
 --   4. it came very soon after the delivery and has a suspect class,
@@ -63,7 +95,7 @@ with chosen as materialized (
 ), found as (
     select h.*, count(*) filter (where h.link >= 0) over recent as recent_clicks, array_agg(h.link) filter (where h.link >= 0) over recent as recent_links
       from chosen c
-     cross join lateral (select k.occurred_at, k.id, k.send_id, k.ordinal, k.kind, k.link, k.url, k.method, k.agent, k.network, k.delay_ms,
+     cross join lateral (select k.occurred_at, k.id, k.send_id, k.ordinal, k.kind, k.link, k.url, k.method, k.agent, k.network, k.word_id, k.range_id, k.delay_ms,
                                 k.actor, k.reason
                            from hits k
                           where k.brand_id = :brand_id and k.send_id = c.send_id and k.ordinal = c.ordinal
@@ -82,12 +114,16 @@ with chosen as materialized (
 ), judged as materialized (
     select b.occurred_at, b.id, b.send_id, b.ordinal, b.kind, b.url, b.actor as old_actor, b.reason as old_reason, v.actor, v.reason
       from bursts b
-      left join decided a on a.fact = 'agent' and a.class = b.agent and a.kind = b.kind
-      left join decided n on n.fact = 'network' and n.class = b.network and n.kind = b.kind
+      left join hit_matches w on w.organization_id = 0 and w.id = b.word_id
+      left join hit_matches r on r.organization_id = 0 and r.id = b.range_id
+      left join decided a on w.id is null and a.fact = 'agent' and a.class = b.agent and a.kind = b.kind
+      left join decided n on r.id is null and n.fact = 'network' and n.class = b.network and n.kind = b.kind
      cross join lateral (
-            select case when a.actor is not null then a.actor when n.actor is not null then n.actor
+            select case when w.actor <> 'facts' then w.actor when r.actor <> 'facts' then r.actor
+                        when a.actor is not null then a.actor when n.actor is not null then n.actor
                         when y.why is not null then 'bot' else 'human' end as actor,
-                   case when a.actor is not null then 'agent:' || b.agent when n.actor is not null then 'network:' || b.network
+                   case when w.actor <> 'facts' then 'word:' || w.match when r.actor <> 'facts' then 'range:' || r.match
+                        when a.actor is not null then 'agent:' || b.agent when n.actor is not null then 'network:' || b.network
                         else coalesce(y.why, 'person') end as reason
               from (select case when b.method <> 'GET' then 'method'
                                 when b.link = -2 then 'hidden_link'
@@ -95,7 +131,8 @@ with chosen as materialized (
                                 when b.sweeps > 0 then 'sweep'
                                 when b.kind = 'click' and b.other_methods > 0 then 'burst_with_method'
                                 when coalesce(b.delay_ms, 0) < :fast_ms
-                                     and (b.agent = any (:suspect_agents::text[]) or b.network = any (:suspect_networks::text[]))
+                                     and ((w.id is null and b.agent = any (:suspect_agents::text[]))
+                                          or (r.id is null and b.network = any (:suspect_networks::text[])))
                                 then 'fast' end as why) y) v
      where b.occurred_at <= :until or b.actor is not null
 ), written as (

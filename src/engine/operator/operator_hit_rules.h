@@ -11,3 +11,9 @@ MUST_CHECK bool operator_set_hit_rule(const struct work *work, const char *subje
                                       struct error *err) NONNULL(1, 2, 3, 4, 5);
 MUST_CHECK bool operator_remove_hit_rule(const struct work *work, const char *subject, const char *kind, struct json_writer *json,
                                          struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* The same for the operator's own words and ranges; `fact` is agent or network. */
+MUST_CHECK bool operator_add_hit_match(const struct work *work, const char *fact, const char *text, const char *actor,
+                                       struct json_writer *json, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
+MUST_CHECK bool operator_remove_hit_match(const struct work *work, const char *fact, const char *text, struct json_writer *json,
+                                          struct error *err) NONNULL(1, 2, 3, 4, 5);

@@ -24,18 +24,20 @@ test('commands are answered in order, a line each, and a failed one ends nothing
   const answers = await Promise.all([
     ['brand', 'create', 'First'], ['org', 'list', 'all'], 'no JSON', '[1]', '{}', JSON.stringify(Array(65).fill('x')), '[]',
     ['key', 'create', '--data', '/elsewhere'], ['key', 'create', '--database=x'], ['key', 'create', '--nothing'], ['org', 'plan', 'org_0', 'trial'],
+    ['hit-rule', 'add', 'agent', 'x', 'bot'], ['hit-rule', 'add', 'network', '10.1.2.3/8', 'bot'], ['hit-rule', 'add', 'agent', 'Guard'],
     ['key', 'create', '--name', 'Two words', '--scopes', 'emails'], ['brand', 'list'],
   ].map((line) => operator.answer(line)));
   assert.equal(await operator.close(), 1);
 
   const expected = [undefined, /unexpected argument/, /not valid JSON/, /is a text/, /JSON list/, /at most 64 words/, /not an admin command/,
-    /--data belongs to the process/, /--database belongs to the process/, /not an option/, /./, undefined, undefined];
+    /--data belongs to the process/, /--database belongs to the process/, /not an option/, /./, /3 to 60/, /bits behind/, /Name the actor/,
+    undefined, undefined];
   for (const [index, message] of expected.entries()) {
     if (message) assert.match(answers[index].error.message, message);
     else assert.equal(answers[index].error, undefined);
   }
-  assert.equal(answers[11].name, 'Two words');
-  assert.ok(answers[12].data.some(({ brandId, name }) => brandId === answers[0].brandId && name === 'First'));
+  assert.equal(answers[14].name, 'Two words');
+  assert.ok(answers[15].data.some(({ brandId, name }) => brandId === answers[0].brandId && name === 'First'));
 });
 
 test('a command says in a batch what it says alone', async () => {

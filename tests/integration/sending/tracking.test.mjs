@@ -100,6 +100,7 @@ describe('tracked links', { timeout: 600_000 }, () => {
     await serve();
     ({ domainId } = await installation.admin('domain', 'create', DOMAIN));
     await installation.admin('domain', 'verify', DOMAIN, '--trust');
+    await installation.admin('hit-rule', 'add', 'network', '127.0.0.0/8', 'facts');
     for (const [i, firstName] of READERS.entries()) await must('POST', '/v1/contacts', { email: `reader${i}@example.com`, firstName });
   });
 
@@ -149,6 +150,8 @@ describe('tracked links', { timeout: 600_000 }, () => {
     await until('all hits are stored', async () => (await hits('1')).length === READERS.length * 7 - 1, 10_000);
     const counts = await sql(installation, `select kind, link, method, count(*) from hits group by 1, 2, 3 order by 1, 2, 3`);
     assert.deepEqual(counts, ['click|0|GET|3', 'click|0|HEAD|3', 'click|1|GET|3', 'click|1|HEAD|3', 'click|2|GET|3', 'click|3|GET|2', 'open||GET|3']);
+    // A range of the operator is found in the address of each request, by a process that was running when the range was added.
+    assert.deepEqual(await sql(installation, "select distinct m.match from hits h left join hit_matches m on m.id = h.range_id"), ['127.0.0.0/8']);
     assert.deepEqual(await sql(installation, "select count(*) from audit_log where operation like 'tracking.%'"), ['0']);
   });
 

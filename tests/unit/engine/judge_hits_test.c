@@ -6,6 +6,7 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/clock.h"
+#include "engine/hits/hit_matches.h"
 #include "engine/hits/hits.h"
 #include "engine/hits/judge_hits.h"
 #include "engine/operator/operator_hit_rules.h"
@@ -52,8 +53,10 @@ static void make_send(void)
 static int begin(void **state)
 {
     int failed = world_reset(state);
+    hit_matchers_free(work.engine->hit_matchers);
+    work.engine->hit_matchers = hit_matchers_new();
     run_sql("delete from recipient_events; delete from contact_activity; delete from event_rollups; delete from hits;"
-            "delete from hit_judgements; delete from hit_rules; delete from hit_rule_revisions;"
+            "delete from hit_judgements; delete from hit_rules; delete from hit_matches; delete from hit_rule_revisions;"
             "delete from audit_log");
     make_send();
     return failed;
@@ -454,6 +457,129 @@ static void test_rules_of_the_operator_are_checked(void **state)
     assert_int_equal(number_of("select count(*) from audit_log where operation = 'admin.hit-rule.set'"), 1);
 }
 
+/* ---- Words and ranges of the operator ---- */
+
+static void add_match(const char *fact, const char *text, const char *actor)
+{
+    struct error err;
+    assert_ok(operator_add_hit_match(&work, fact, text, actor, writer(), &err), &err);
+}
+
+static void remove_match(const char *fact, const char *text)
+{
+    struct error err;
+    assert_ok(operator_remove_hit_match(&work, fact, text, writer(), &err), &err);
+}
+
+/* The statements are prepared by their addresses. */
+#define OPENED_BY(ordinal) "select count(*) from recipient_events where event_type = 'opened' and ordinal = " ordinal
+
+static int64_t opened_by(size_t ordinal)
+{
+    static const char *const opened[] = { OPENED_BY("0"), OPENED_BY("1"), OPENED_BY("2"),
+                                          OPENED_BY("3"), OPENED_BY("4"), OPENED_BY("5") };
+    struct hit_rules rules = loaded();
+    judge_all(&rules);
+    assert_figures_agree();
+    return number_of(opened[ordinal]);
+}
+
+/* R-288: a word takes the place of the program's class for the requests that come after it; its actor may change, and its removal
+ * gives the class back. */
+static void test_words_of_the_operator(void **state)
+{
+    (void)state;
+    add_open(1, "InboxGuard/2 Chrome/120", at_home, 100);
+    assert_int_equal(opened_by(1), 1);
+    add_match("agent", "InboxGuard", "bot");
+    add_open(2, "INBOXGUARD/2 Chrome/120", at_home, 200);
+    assert_int_equal(opened_by(2), 0);
+    assert_int_equal(opened_by(1), 1); /* its agent is not known any more */
+    assert_int_equal(number_of("select count(*) from hits where reason = 'word:inboxguard'"), 1);
+    add_match("agent", "InboxGuard", "human");
+    assert_int_equal(opened_by(2), 1);
+    add_match("agent", "inboxguard", "bot");
+    assert_int_equal(opened_by(2), 0);
+    remove_match("agent", "InboxGuard");
+    assert_int_equal(opened_by(2), 1);
+    add_match("agent", "BarracudaCentral", "facts");
+    add_open(3, barracuda, at_home, 300);
+    assert_int_equal(opened_by(3), 1);
+}
+
+/* a range is also found around the truncated addresses of earlier requests; without its bits they keep what they have. */
+static void test_ranges_of_the_operator(void **state)
+{
+    (void)state;
+    add_open(1, firefox, "198.51.100.20", 100);
+    add_open(2, firefox, "2001:db8:5:1::9", 100);
+    add_open(3, firefox, "40.93.1.1", 100); /* of Microsoft's scanners */
+    assert_int_equal(opened_by(1) + opened_by(2) + opened_by(3), 2);
+    add_match("network", "198.51.100.0/24", "bot");
+    add_match("network", "2001:DB8:5::/48", "proxy");
+    add_match("network", "40.93.0.0/16", "human");
+    assert_int_equal(opened_by(1) + opened_by(2), 0);
+    assert_int_equal(opened_by(3), 1);
+    assert_int_equal(number_of("select count(*) from hits where reason = 'range:2001:db8:5::/48' and actor = 'proxy'"), 1);
+    add_match("network", "198.51.100.16/28", "human");
+    add_open(4, firefox, "198.51.100.20", 400);
+    add_open(5, firefox, "198.51.100.40", 400);
+    assert_int_equal(opened_by(4), 1);
+    assert_int_equal(opened_by(1) + opened_by(5), 0);
+    run_sql("update hits set address = null");
+    remove_match("network", "198.51.100.16/28");
+    assert_int_equal(opened_by(4), 1);
+    assert_int_equal(opened_by(1), 0);
+    remove_match("network", "198.51.100.0/24");
+    assert_int_equal(opened_by(1), 1);
+}
+
+static void assert_match_refused(const char *fact, const char *text, const char *actor, const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    assert_false(operator_add_hit_match(&work, fact, text, actor, writer(), &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, param);
+}
+
+static void test_words_and_ranges_are_checked(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    char long_word[HIT_WORD_MAX_CHARS + 2];
+    memset(long_word, 'a', sizeof(long_word) - 1);
+    long_word[sizeof(long_word) - 1] = '\0';
+    assert_match_refused("program", "Guard", "bot", "fact");
+    assert_match_refused("agent", "ab", "bot", "word");
+    assert_match_refused("agent", long_word, "bot", "word");
+    assert_match_refused("agent", " Guard", "bot", "word");
+    assert_match_refused("agent", "5.0", "bot", "word");
+    assert_match_refused("agent", "Gu\xc3\xa4rd", "bot", "word");
+    assert_match_refused("agent", "Guard", "person", "actor");
+    assert_match_refused("network", "somewhere", "bot", "range");
+    assert_match_refused("network", "192.0.2.0/33", "bot", "range");
+    assert_match_refused("network", "192.0.2.1/24", "bot", "range");
+    assert_match_refused("network", "0.0.0.0/0", "bot", "range");
+    assert_match_refused("network", "2000::/15", "bot", "range");
+    assert_match_refused("network", "192.0.2.0/", "bot", "range");
+    assert_false(operator_remove_hit_match(&work, "agent", "Guard", writer(), &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    add_match("network", "::ffff:192.0.2.0/120", "bot");
+    add_match("network", "192.0.2.0/24", "bot");
+    add_match("network", "192.0.2.7", "bot");
+    assert_int_equal(number_of("select count(*) from hit_matches where match in ('192.0.2.0/24', '192.0.2.7/32')"), 2);
+    assert_int_equal(loaded().version, hit_rules_built_in.version + 2); /* the second changed nothing */
+    run_sql("insert into hit_matches (organization_id, fact, match, actor, created_at)"
+            " select 0, 'agent', 'word' || n, 'bot', now() from generate_series(1, %d) n",
+            HIT_WORDS_MAX);
+    assert_match_refused("agent", "Guard", "bot", "word");
+    add_match("agent", "word7", "human");
+    run_sql("insert into hit_matches (organization_id, fact, match, actor, created_at)"
+            " select 0, 'network', '198.51.' || n / 250 || '.' || n %% 250 || '/32', 'bot', now() from generate_series(3, %d) n",
+            HIT_RANGES_MAX);
+    assert_match_refused("network", "203.0.113.0/24", "bot", "range");
+}
+
 /* An event stays when the month of its hit was removed. */
 static void test_events_outlive_their_hits(void **state)
 {
@@ -593,6 +719,63 @@ static void test_addresses_are_erased(void **state)
     assert_int_equal(number_of("select count(*) from hits where network = 'apple'"), 1);
 }
 
+static struct db_conn *other_connection(void)
+{
+    struct db_conn *other;
+    struct error err;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    return other;
+}
+
+/* A hit that is being stored while the job finds nothing left keeps the job, which is due when the hold ends. */
+static void test_the_job_stays_while_hits_are_stored(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_CONN_SCOPE other = other_connection();
+    struct work storing = work;
+    storing.conn = other;
+    DB_TX tx;
+    assert_true(pass(&hit_rules_built_in, begun_us, false).is_done);
+    struct hit hit = hit_of(1, HIT_OPEN, HIT_LINK_OPEN, firefox, at_home, 60);
+    struct db_batch *batch = db_batch_new(other, arena);
+    assert_ok(db_tx_begin(other, &tx, &err), &err);
+    hits_add(&storing, batch, &hit, 1);
+    assert_ok(db_batch_run(batch, &err), &err);
+    struct judge_left left = pass(&hit_rules_built_in, hit.at_us, false);
+    assert_false(left.is_done);
+    assert_int_equal(left.next_due_us, hit.at_us + (hit_rules_built_in.hold_s + HITS_LATE_S) * US_PER_S);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_false(pass(&hit_rules_built_in, left.next_due_us, false).is_done);
+    assert_true(pass(&hit_rules_built_in, left.next_due_us, false).is_done);
+    assert_int_equal(number_of("select count(*) from recipient_events"), 1);
+}
+
+/* Until a job that ends is committed, no hit finds it running. */
+static void test_no_hits_are_stored_while_the_job_ends(void **state)
+{
+    (void)state;
+    struct error err;
+    struct judge_left left;
+    DB_CONN_SCOPE other = other_connection();
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(hits_judge(&work, &hit_rules_built_in, &left, &err), &err);
+    assert_true(left.is_done);
+    struct hit hit = hit_of(1, HIT_OPEN, HIT_LINK_OPEN, firefox, at_home, 60);
+    struct work storing = work;
+    storing.conn = other;
+    struct db_batch *batch = db_batch_new(other, arena);
+    assert_ok(db_script(other, "set lock_timeout = '1ms'", &err), &err);
+    hits_add(&storing, batch, &hit, 1);
+    assert_false(db_batch_run(batch, &err));
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    batch = db_batch_new(other, arena);
+    hits_add(&storing, batch, &hit, 1);
+    assert_ok(db_batch_run(batch, &err), &err);
+    assert_int_equal(number_of("select count(*) from hits"), 1);
+}
+
 /* A brand has one job, however many hits come, and none when all are judged. New rules wake it. */
 static void test_one_job_judges(void **state)
 {
@@ -611,7 +794,13 @@ static void test_one_job_judges(void **state)
     assert_int_equal(number_of("select count(*) from jobs where state = 'queued'"), 1);
 }
 
-#define HITS_TEST(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
+static int leave(void **state)
+{
+    hit_matchers_free(TAKE_PTR(work.engine->hit_matchers));
+    return world_leave(state);
+}
+
+#define HITS_TEST(function) cmocka_unit_test_setup_teardown(function, begin, leave)
 
 int main(void)
 {
@@ -625,11 +814,16 @@ int main(void)
         HITS_TEST(test_other_rules_judge_again),
         HITS_TEST(test_rules_of_the_operator_judge_again),
         HITS_TEST(test_rules_of_the_operator_are_checked),
+        HITS_TEST(test_words_of_the_operator),
+        HITS_TEST(test_ranges_of_the_operator),
+        HITS_TEST(test_words_and_ranges_are_checked),
         HITS_TEST(test_events_outlive_their_hits),
         HITS_TEST(test_random_hits),
         HITS_TEST(test_hits_are_bounded),
         HITS_TEST(test_addresses_are_erased),
         HITS_TEST(test_one_job_judges),
+        HITS_TEST(test_the_job_stays_while_hits_are_stored),
+        HITS_TEST(test_no_hits_are_stored_while_the_job_ends),
     };
     return cmocka_run_group_tests_name("engine_judge_hits", tests, world_begin, world_end);
 }
