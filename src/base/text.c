@@ -146,6 +146,15 @@ bool text_starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool text_is_word(const char *text, size_t max_bytes)
+{
+    size_t size = strlen(text);
+    for (size_t i = 0; i < size; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    return size > 0 && size <= max_bytes;
+}
+
 char *text_lower(struct arena *arena, const char *text)
 {
     char *lower = arena_dup_bytes(arena, text, strlen(text));

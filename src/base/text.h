@@ -29,6 +29,9 @@ char *text_visible(struct arena *arena, const char *text, size_t max_points) NON
 bool text_equal(const char *left, const char *right);
 bool text_starts_with(const char *text, const char *prefix) NONNULL(1, 2) PURE;
 
+/* Whether the text is one word of printable ASCII, without spaces: it may go into a header or an address. */
+bool text_is_word(const char *text, size_t max_bytes) NONNULL(1) PURE;
+
 /* Changes ASCII letters only. */
 char *text_lower(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 

@@ -67,6 +67,7 @@ struct running_job {
     const char *type_name;       /* as the row has it */
     const struct job_type *type; /* NULL: this version does not have the type, or cannot read the payload */
     const char *lease_owner;
+    bool brand_is_gone; /* its brand is being deleted */
     bool has_entry;
     struct ledger_entry entry;
     bool again;
@@ -334,6 +335,8 @@ static void handle_failure(struct running_job *running, const struct error *why)
 static bool execute_and_settle(void *context, struct error *err)
 {
     struct running_job *running = context;
+    if (running->brand_is_gone)
+        return fail(err, ERR_BRAND_NOT_FOUND, NULL, "The brand was deleted.");
     /* A job that crashes its worker each time must end. */
     if (running->job.attempts > CRASHES_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The work was broken off %d times in a row.", CRASHES_MAX);
@@ -405,6 +408,7 @@ static bool load_job(struct workers *workers, const struct leased_job_row *row, 
         .installation = workers->installation,
         .type_name = row->kind,
         .lease_owner = row->lease_owner,
+        .brand_is_gone = row->brand_is_gone,
     };
     ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
     ret_running->entry.job_id = row->id;

@@ -19,7 +19,7 @@ update jobs set turn = job_turn(jobs.pool, jobs.brand_id) + placed.place
 -- name: job_lease :one
 -- params: pool text, lease_s integer
 -- row: leased_job
--- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz, brand_is_gone boolean
 update jobs
    set state = 'running', lease_owner = current_setting('application_name') || ' ' || pg_backend_pid(), attempts = attempts + 1,
        lease_until = clock_timestamp() + make_interval(secs => :lease_s), turn = null
@@ -29,14 +29,15 @@ update jobs
               limit 1
                 for update skip locked)
 returning id, kind, organization_id, brand_id, payload, call, attempts,
-          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at;
+          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at,
+          exists (select 1 from brands b where b.id = brand_id and b.status = 'deleting');
 
 -- As job_lease, without the jobs of one organization. It looks at the first job of each other organization, so the number of
 -- jobs that wait does not matter.
 -- name: job_lease_of_others :one
 -- params: pool text, organization_id bigint, lease_s integer
 -- row: leased_job
--- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz, brand_is_gone boolean
 with recursive waiting (organization_id) as (
     (select organization_id
        from jobs
@@ -73,7 +74,8 @@ update jobs
               limit 1
                 for update skip locked)
 returning id, kind, organization_id, brand_id, payload, call, attempts,
-          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at;
+          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at,
+          exists (select 1 from brands b where b.id = brand_id and b.status = 'deleting');
 
 -- Queues jobs again whose worker is lost: the connection of the lease is gone, with its process or its server, or the lease has
 -- ended because the worker hangs.
@@ -142,14 +144,16 @@ select pg_notify('posthorn_jobs', :id);
 select pg_notify('posthorn_work', '');
 
 -- Whether anything is queued, scheduled, running or being sent, a hit waits for its judgement, or a run of an automation for the time
--- of its next step.
+-- of its next step. Nothing judges the hits of a brand that is being deleted.
 -- name: job_any_open :one
 -- columns: open boolean
 select exists (select 1 from jobs where state in ('queued', 'running'))
        or exists (select 1 from sends where status = 'running' and not is_carrier)
        or exists (select 1 from send_ranges where is_carrier and next_ordinal <= to_ordinal)
        or exists (select 1 from send_retries where is_carrier)
-       or exists (select 1 from hits where actor is null)
+       or exists (select 1
+                    from hits h
+                   where h.actor is null and not exists (select 1 from brands b where b.id = h.brand_id and b.status = 'deleting'))
        or exists (select 1 from automation_runs where due_at is not null and not is_held and status = 'running');
 
 -- Deletes settled jobs that are older than a day.

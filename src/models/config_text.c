@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool config_is_word(const char *text, size_t max_bytes)
-{
-    size_t size = strlen(text);
-    for (size_t i = 0; i < size; i++)
-        if (text[i] <= ' ' || text[i] > '~')
-            return false;
-    return size > 0 && size <= max_bytes;
-}
-
 char *config_joined(const char *first, const char *second, const char *third)
 {
     char *text = NULL;

@@ -1,16 +1,10 @@
 /*
- * Texts of the configuration of a model: checks and copies. Copies belong to the
- * caller, who frees them. Private to src/models.
+ * Copies of the texts of a model's configuration. They belong to the caller, who
+ * frees them. Private to src/models.
  */
 #pragma once
 
 #include "base/compiler.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
-/* Whether the text is one word of printable ASCII without spaces: it goes into a header or an address. */
-bool config_is_word(const char *text, size_t max_bytes) NONNULL(1) PURE;
 
 char *config_joined(const char *first, const char *second, const char *third) NONNULL(1, 2, 3) RETURNS_NONNULL;
 

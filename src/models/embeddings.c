@@ -39,20 +39,20 @@ static bool is_openai(const char *provider)
 static bool is_address(const char *text)
 {
     return (text_starts_with(text, "http://") || text_starts_with(text, "https://")) &&
-           config_is_word(text, ENDPOINT_URL_MAX_BYTES - sizeof("/embeddings"));
+           text_is_word(text, ENDPOINT_URL_MAX_BYTES - sizeof("/embeddings"));
 }
 
 static bool check_config(const struct embeddings_config *config, struct error *err)
 {
     if (!is_openai(config->provider) && !is_address(config->provider))
         return fail(err, ERR_INVALID_REQUEST, "--embeddings", "--embeddings is openai or the base address of a server.");
-    if (config->name == NULL || !config_is_word(config->name, NAME_MAX_BYTES))
+    if (config->name == NULL || !text_is_word(config->name, NAME_MAX_BYTES))
         return fail(err, ERR_INVALID_REQUEST, "--embeddings-model",
                     "--embeddings-model needs the provider's name of the embedding model.");
     if (config->key == NULL && is_openai(config->provider))
         return fail(err, ERR_INVALID_REQUEST, "--embeddings-key-file",
                     "--embeddings openai needs a key: --embeddings-key-file, POSTHORN_EMBEDDINGS_KEY or posthorn admin model set.");
-    if (config->key != NULL && !config_is_word(config->key, EMBEDDINGS_KEY_MAX_BYTES))
+    if (config->key != NULL && !text_is_word(config->key, EMBEDDINGS_KEY_MAX_BYTES))
         return fail(err, ERR_INVALID_REQUEST, "--embeddings-key",
                     "The key of the embedding model must be one word of printable ASCII.");
     return true;

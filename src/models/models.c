@@ -1,6 +1,7 @@
 #include "models/models.h"
 
 #include "base/panic.h"
+#include "base/text.h"
 #include "models/config_text.h"
 #include "models/provider.h"
 
@@ -20,9 +21,9 @@ static bool check_provider(const struct model_config *config, const struct provi
 
 static bool check_texts(const struct model_config *config, struct error *err)
 {
-    if (config->name == NULL || !config_is_word(config->name, MODEL_NAME_MAX_CHARS))
+    if (config->name == NULL || !text_is_word(config->name, MODEL_NAME_MAX_CHARS))
         return fail(err, ERR_INVALID_REQUEST, "--model-name", "--model-name needs the provider's name of the model.");
-    if (config->key != NULL && !config_is_word(config->key, MODEL_KEY_MAX_BYTES))
+    if (config->key != NULL && !text_is_word(config->key, MODEL_KEY_MAX_BYTES))
         return fail(err, ERR_INVALID_REQUEST, "--model-key", "The key of the model must be one word of printable ASCII.");
     return true;
 }

@@ -1,5 +1,5 @@
 -- The images whose vector is missing, or was made of other texts, before an id, the newest first. `hash` and `text_hash` are
--- hexadecimal.
+-- hexadecimal. "limit 1" makes the planner look up each vector by its key; a join would read all vectors of the brand for each page.
 -- name: asset_vectors_missing :many
 -- params: brand_id bigint, model text, before_id bigint, limit bigint
 -- columns: id bigint, hash text, text text, text_hash text
@@ -7,16 +7,23 @@ select t.id, encode(t.hash, 'hex'), t.text, encode(t.text_hash, 'hex')
   from (select a.id, a.hash, x.text, sha256(convert_to(x.text, 'UTF8')) as text_hash
           from assets a, lateral (select concat_ws(E'\n', a.alt, a.description, a.heading, a.page_title) as text) x
          where a.brand_id = :brand_id and a.id < :before_id and x.text <> '') t
-  left join asset_vectors v on v.brand_id = :brand_id and v.model = :model and v.hash = t.hash
+  left join lateral (select v.hash, v.text_hash
+                       from asset_vectors v
+                      where v.brand_id = :brand_id and v.model = :model and v.hash = t.hash
+                      limit 1) v on true
  where v.hash is null or v.text_hash <> t.text_hash
  order by t.id desc
  limit :limit;
 
--- Saves vectors of images. Vectors of another size come from another model of the same name, so they are deleted.
+-- Saves vectors of images. Vectors of another size come from another model of the same name, so they are deleted. The vectors of a
+-- model always have one size, because each call leaves one, so the first of them tells whether there is anything to delete.
 -- name: asset_vectors_save :exec
 -- params: brand_id bigint, model text, hashes text[], text_hashes text[], vectors text[], bytes bigint
-with others as (
-    delete from asset_vectors where brand_id = :brand_id and model = :model and octet_length(vector) <> :bytes::bigint
+with first as materialized (
+    select octet_length(vector) as bytes from asset_vectors where brand_id = :brand_id and model = :model order by hash limit 1
+), others as (
+    delete from asset_vectors
+     where brand_id = :brand_id and model = :model and (select bytes from first) <> :bytes::bigint
     returning hash
 )
 insert into asset_vectors (brand_id, model, hash, text_hash, vector)

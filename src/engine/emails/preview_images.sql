@@ -1,23 +1,47 @@
 -- Enqueues the job for some brands that have designs to draw, chosen by chance, unless `most` such jobs are queued or running. A brand
--- waits while a design of it was tried after `tried_after`.
+-- waits while a design of it was tried after `tried_after`. It steps from one brand to the next by the index of undrawn designs, so
+-- brands without any cost nothing. "limit 1" and "offset 0" make the planner look at single designs of each brand; a join would read all
+-- undrawn designs.
 -- name: preview_images_enqueue :exec
 -- params: until timestamptz, tried_after timestamptz, most bigint, now timestamptz
+with recursive undrawn (brand_id) as (
+    (select brand_id
+       from emails
+      where status = 'ready' and deleted_at is null and preview_version is distinct from latest_version_id
+      order by brand_id, preview_tried_at nulls first, id
+      limit 1)
+    union all
+    select (select e.brand_id
+              from emails e
+             where e.status = 'ready' and e.deleted_at is null and e.preview_version is distinct from e.latest_version_id
+               and e.brand_id > u.brand_id
+             order by e.brand_id, e.preview_tried_at nulls first, e.id
+             limit 1)
+      from undrawn u
+     where u.brand_id is not null
+)
 insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)
-select 'draw_preview_images', 'network', b.organization_id, b.id, '{}', :now, :now
-  from brands b
- where b.status <> 'deleting'
-   and exists (select 1
-                 from emails e
-                 join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id
-                where e.brand_id = b.id and e.status = 'ready' and e.deleted_at is null
-                  and e.preview_version is distinct from e.latest_version_id and v.created_at <= :until)
-   and not exists (select 1
+select 'draw_preview_images', 'network', b.organization_id, u.brand_id, '{}', :now, :now
+  from undrawn u
+ cross join lateral (select organization_id from brands where id = u.brand_id and status <> 'deleting' limit 1) b
+ cross join lateral (select 1
+                       from emails e
+                      cross join lateral (select 1
+                                            from email_versions v
+                                           where v.brand_id = e.brand_id and v.id = e.latest_version_id and v.created_at <= :until
+                                           limit 1) v
+                      where e.brand_id = u.brand_id and e.status = 'ready' and e.deleted_at is null
+                        and e.preview_version is distinct from e.latest_version_id
+                      order by e.preview_tried_at nulls first, e.id
+                      limit 1) settled
+ where not exists (select 1
                      from emails e
-                    where e.brand_id = b.id and e.status = 'ready' and e.deleted_at is null
-                      and e.preview_version is distinct from e.latest_version_id and e.preview_tried_at > :tried_after)
+                    where e.brand_id = u.brand_id and e.status = 'ready' and e.deleted_at is null
+                      and e.preview_version is distinct from e.latest_version_id and e.preview_tried_at > :tried_after
+                   offset 0)
    and not exists (select 1
                      from jobs j
-                    where j.brand_id = b.id and j.kind = 'draw_preview_images' and j.state in ('queued', 'running'))
+                    where j.brand_id = u.brand_id and j.kind = 'draw_preview_images' and j.state in ('queued', 'running'))
  order by random()
  limit greatest(0, :most - (select count(*) from jobs where kind = 'draw_preview_images' and state in ('queued', 'running')))
     on conflict (brand_id) where kind = 'draw_preview_images' and state in ('queued', 'running') do nothing;

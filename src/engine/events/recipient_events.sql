@@ -2,7 +2,8 @@
 -- the event recorded at `recorded_at` happened at `at`; remove, the event recorded at `recorded_at` did not happen. The parts run in
 -- this order, because each refers to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these
 -- tables keep it. The activity of a contact that was deleted meanwhile is not counted down.
--- "limit 1" makes the planner look up each row by its key; a join would read all rows of the brand while it expects few.
+-- "limit 1", a lock, the conflict of a key and ctid make the planner look up each row by its key; a join would read all rows of the brand
+-- while it expects few. A locked row that has its recorded time is the one of the snapshot, because every change moves the time.
 -- "is true" makes a hash of the rows; a join of them would compare each with each, because the planner expects few.
 -- The feed names the message of a run in place of its carrier. message_id: that message, of an open or a click; null for campaigns.
 -- name: recipient_events_record :many
@@ -37,23 +38,19 @@ with listed as materialized (
         on conflict (brand_id, send_id, ordinal, event_type) do nothing
     returning send_id, ordinal, event_type
 ), held as materialized (
-    select e.send_id, e.ordinal, e.event_type, e.occurred_at, e.source, l.change, l.at as new_at, l.source as new_source
-      from listed l
-      join recipient_events e on e.brand_id = :brand_id and e.send_id = l.send_id and e.ordinal = l.ordinal and e.event_type = l.type
-     where l.change <> 'add' and e.occurred_at = l.recorded_at
-     order by e.send_id, e.ordinal, e.event_type
-       for update of e
+    select e.*, l.send_id, l.ordinal, l.type as event_type, l.change, l.at as new_at, l.source as new_source
+      from (select * from listed where change <> 'add' order by send_id, ordinal, type) l
+     cross join lateral (select e.ctid as tid, e.occurred_at, e.source
+                           from recipient_events e
+                          where e.brand_id = :brand_id and e.send_id = l.send_id and e.ordinal = l.ordinal and e.event_type = l.type
+                            and e.occurred_at = l.recorded_at
+                            for update) e
 ), moved as (
-    update recipient_events e
-       set occurred_at = h.new_at, source = h.new_source
-      from held h
-     where h.change = 'move' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
-       and e.event_type = h.event_type
+    insert into recipient_events (brand_id, send_id, ordinal, event_type, occurred_at, source)
+    select :brand_id, send_id, ordinal, event_type, new_at, new_source from held where change = 'move' order by send_id, ordinal, event_type
+        on conflict (brand_id, send_id, ordinal, event_type) do update set occurred_at = excluded.occurred_at, source = excluded.source
 ), removed as (
-    delete from recipient_events e
-     using held h
-     where h.change = 'remove' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
-       and e.event_type = h.event_type
+    delete from recipient_events where ctid = any (array(select tid from held where change = 'remove'))
 ), counted as materialized (
     select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, 1 as step, l.at, l.source,
            l.feed_id, l.node, l.message_id, l.automation_id, l.node_id, l.run_id, l.audience_run_id, l.trigger_instance_id
@@ -71,8 +68,10 @@ with listed as materialized (
     select :brand_id, n.type, n.email_key, n.day, n.count
       from (select type, email_key, (at at time zone 'UTC')::date as day, sum(step) as count from counted group by 1, 2, 3) n
      where n.count > 0
-        or (n.count < 0 and exists (select 1 from contact_activity a
-                                     where a.brand_id = :brand_id and a.event_type = n.type and a.email_key = n.email_key and a.day = n.day))
+        or (n.count < 0
+            and (select true from contact_activity a
+                  where a.brand_id = :brand_id and a.event_type = n.type and a.email_key = n.email_key and a.day = n.day
+                  limit 1))
      order by 2, 3, 4
         on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + excluded.count
     returning 1
@@ -123,30 +122,56 @@ with listed as materialized (
       from counted
      where step = 1 and (select count(*) from rollups) >= 0
      order by place
+), gone as materialized (
+    select c.at, e.part, e.tid
+      from counted c
+     cross join lateral (select e.tableoid as part, e.ctid as tid
+                           from events e
+                          where e.brand_id = :brand_id and e.occurred_at = c.at and e.send_id = c.feed_id
+                            and e.recipient_key = c.email_key and e.event_type = c.type and e.domain = 'email'
+                         offset 0) e
+     where c.step = -1
 ), unfed as (
-    delete from events e
-     using counted c
-     where c.step = -1 and e.brand_id = :brand_id and e.occurred_at = c.at and e.send_id = c.feed_id and e.recipient_key = c.email_key
-       and e.event_type = c.type and e.domain = 'email'
+    delete from events
+     where occurred_at between (select min(at) from gone) and (select max(at) from gone)
+       and ctid = any (array(select tid from gone)) and (tableoid, ctid) in (select part, tid from gone)
 )
 select place, case when type in ('opened', 'clicked') then message_id end from counted where step = 1 order by place;
 
--- Removes counts that moved and removed events have brought to zero. Their rows are locked by this transaction already.
+-- Removes counts that moved and removed events have brought to zero. Their rows are locked by this transaction already, so ctid names
+-- them. Each is looked up by its key, as in recipient_events_record.
 -- name: recipient_events_forget_zeros :exec
 -- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], recorded_ats timestamptz[]
 with listed as materialized (
     select t.send_id, t.type, r.email_key, t.at, (t.at at time zone 'UTC')::date as day
       from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :recorded_ats::timestamptz[]) as t (send_id, ordinal, type, at)
-      join send_recipients r on r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+     cross join lateral (select r.email_key
+                           from send_recipients r
+                          where r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+                          limit 1) r
 ), activity as (
-    delete from contact_activity a
-     using listed l
-     where a.brand_id = :brand_id and a.event_type = l.type and a.email_key = l.email_key and a.day = l.day and a.count <= 0
+    delete from contact_activity
+     where ctid = any (array(select a.tid
+                               from listed l
+                              cross join lateral (select a.ctid as tid
+                                                    from contact_activity a
+                                                   where a.brand_id = :brand_id and a.event_type = l.type and a.email_key = l.email_key
+                                                     and a.day = l.day and a.count <= 0
+                                                   limit 1) a))
 ), hours as (
-    delete from event_counts h
-     using listed l
-     where h.brand_id = :brand_id and h.hour = date_trunc('hour', l.at, 'UTC') and h.event_type = l.type and h.count = 0
+    delete from event_counts
+     where ctid = any (array(select h.tid
+                               from (select distinct date_trunc('hour', at, 'UTC') as hour, type from listed) l
+                              cross join lateral (select h.ctid as tid
+                                                    from event_counts h
+                                                   where h.brand_id = :brand_id and h.hour = l.hour and h.event_type = l.type and h.count = 0
+                                                   limit 1) h))
 )
-delete from event_rollups p
- using listed l
- where p.brand_id = :brand_id and p.send_id = l.send_id and p.day = l.day and p.event_type = l.type and p.count = 0;
+delete from event_rollups
+ where ctid = any (array(select p.tid
+                           from (select distinct send_id, day, type from listed) l
+                          cross join lateral (select p.ctid as tid
+                                                from event_rollups p
+                                               where p.brand_id = :brand_id and p.send_id = l.send_id and p.day = l.day
+                                                 and p.event_type = l.type and p.count = 0
+                                              offset 0) p));

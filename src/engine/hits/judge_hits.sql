@@ -180,8 +180,9 @@ update hit_judgements
 insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)
 select 'judge_hits', 'work', b.organization_id, b.id, '{}', :now, :now
   from brands b
- where exists (select 1 from hits h where h.brand_id = b.id and h.actor is null)
-    or exists (select 1 from hit_judgements j where j.brand_id = b.id and j.rules_version < :rules_version
-                  + coalesce((select v.revision from hit_rule_revisions v where v.organization_id = 0), 0))
+ where b.status <> 'deleting'
+   and (exists (select 1 from hits h where h.brand_id = b.id and h.actor is null)
+        or exists (select 1 from hit_judgements j where j.brand_id = b.id and j.rules_version < :rules_version
+                      + coalesce((select v.revision from hit_rule_revisions v where v.organization_id = 0), 0)))
  order by b.id
     on conflict (brand_id) where kind = 'judge_hits' and state in ('queued', 'running') do nothing;

@@ -43,7 +43,8 @@ delete from imports
 select id, status, mapping, validate, over_http, root, path, device, inode, modified_ns, size_bytes, plan, fields_created, message,
        validation_id, validation_job, created_at
   from imports
- where brand_id = :brand_id and id = :id;
+ where brand_id = :brand_id and id = :id
+   and exists (select 1 from brands b where b.id = :brand_id and b.status <> 'deleting');
 
 -- The positions and counts of an import's shards.
 -- name: import_shards_find :many

@@ -131,14 +131,15 @@ select p.email_id, p.version_id, p.created_at, p.expires_at, c.client, c.status,
  where p.brand_id = :brand_id and p.id = :id and p.expires_at > :now and (:client::text is null or c.client = :client)
  order by c.place, c.client;
 
--- The picture of a client.
+-- The picture of a client. A link leads here without a credential, so the brand is looked at.
 -- name: preview_picture :one
 -- params: brand_id bigint, id bigint, client text, now timestamptz
 -- columns: picture bytea null, width bigint null, height bigint null
 select c.picture, c.width, c.height
   from previews p
   join preview_clients c on c.brand_id = p.brand_id and c.preview_id = p.id
- where p.brand_id = :brand_id and p.id = :id and p.expires_at > :now and c.client = :client and c.status = 'completed';
+ where p.brand_id = :brand_id and p.id = :id and p.expires_at > :now and c.client = :client and c.status = 'completed'
+   and exists (select 1 from brands b where b.id = :brand_id and b.status <> 'deleting');
 
 -- Deletes expired previews.
 -- name: previews_forget :exec

@@ -44,7 +44,7 @@ select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || 
 -- Wakes the runs that wait for these events: each a trigger and an address. A statement of its own, whose snapshot is younger than
 -- the lock. Most events wake nothing, which `heard` finds by one step of an index for each; "exists" keeps the steps behind it from
 -- running then, which read every run of the brand while there are no table statistics. The runs are locked in the order of their ids,
--- and no step is a join, as in run_wake_by_messages.
+-- and no step is a join: a join reads all runs for each event when there are no table statistics.
 -- name: run_wake_by_events :exec
 -- params: brand_id bigint, trigger_ids bigint[], email_keys text[], now timestamptz
 with heard as materialized (
@@ -71,8 +71,9 @@ update automation_runs
    set due_at = :now
  where (select exists (select 1 from woken)) and brand_id = :brand_id and id = any (array(select id from woken));
 
--- Wakes the runs that wait for the result of these messages, or for engagement with them. They are locked in the order of their ids. No
--- step is a join, so the plan does not depend on table statistics: a join reads all runs for each message when there are none.
+-- Wakes the runs that wait for the result of these messages, or for engagement with them. They are locked in the order of their ids.
+-- Every row is found by its key, whatever the table statistics say: an update that finds its rows itself reads all runs of the brand
+-- when there are none, so the rows go through the conflict on their key. All of them exist, because they are locked.
 -- name: run_wake_by_messages :exec
 -- params: brand_id bigint, message_ids bigint[], now timestamptz
 with waiting as materialized (
@@ -80,16 +81,18 @@ with waiting as materialized (
       from unnest(:message_ids::bigint[]) as m (id)
      cross join lateral (select r.id from automation_runs r where r.brand_id = :brand_id and r.waits_message = m.id limit 1) w
 ), woken as materialized (
-    select r.id
-      from automation_runs r
-     where r.brand_id = :brand_id and r.id = any (array(select id from waiting)) and r.waits_message = any (:message_ids::bigint[])
-       and r.status = 'running'
-     order by r.id
-       for no key update
+    select r.*
+      from (select distinct id from waiting order by id) w
+     cross join lateral (select r.id, r.automation_id, r.version_id, r.email, r.email_key, r.node_id, r.started_at
+                           from automation_runs r
+                          where r.brand_id = :brand_id and r.id = w.id and r.waits_message = any (:message_ids::bigint[])
+                            and r.status = 'running'
+                            for no key update) r
 )
-update automation_runs
-   set due_at = :now
- where brand_id = :brand_id and id = any (array(select id from woken));
+insert into automation_runs (brand_id, id, automation_id, version_id, email, email_key, node_id, started_at, due_at)
+       overriding system value
+select :brand_id, id, automation_id, version_id, email, email_key, node_id, started_at, :now from woken order by id
+    on conflict (brand_id, id) do update set due_at = excluded.due_at;
 
 -- As run_hold_addresses, for messages (step_lock_messages). Sixteen messages in a row share a lock: a server has room for a few thousand
 -- locks, and a batch has hundreds of messages.

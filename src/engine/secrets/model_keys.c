@@ -19,22 +19,13 @@ static const char *server_name(struct arena *arena, const char *server)
     return arena_dup_bytes(arena, server, size);
 }
 
-static bool is_word(const char *text, size_t max_bytes)
-{
-    size_t size = strlen(text);
-    for (size_t i = 0; i < size; i++)
-        if (text[i] <= ' ' || text[i] > '~')
-            return false;
-    return size > 0 && size <= max_bytes;
-}
-
 static bool check_texts(const char *server, const char *key, struct error *err)
 {
     bool is_known = text_equal(server, "anthropic") || text_equal(server, "openai");
     bool is_address = text_starts_with(server, "http://") || text_starts_with(server, "https://");
-    if ((!is_known && !is_address) || !is_word(server, MODEL_SERVER_MAX_CHARS))
+    if ((!is_known && !is_address) || !text_is_word(server, MODEL_SERVER_MAX_CHARS))
         return fail(err, ERR_INVALID_REQUEST, "server", "The server is anthropic, openai, or the base address of another one.");
-    return is_word(key, MODEL_KEY_SECRET_MAX_BYTES) ||
+    return text_is_word(key, MODEL_KEY_SECRET_MAX_BYTES) ||
            fail(err, ERR_INVALID_REQUEST, "secret", "The key must be one word of printable ASCII, of at most %d bytes.",
                 MODEL_KEY_SECRET_MAX_BYTES);
 }

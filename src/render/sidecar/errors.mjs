@@ -1,6 +1,8 @@
 // Errors of requests. RequestError is the only error type whose message may leave the process. Any other exception is a
 // bug: it is reported as INTERNAL_ERROR without its message.
 
+const HERE = new URL('.', import.meta.url).href;
+
 export class RequestError extends Error {
   /**
    * @param {"EMAIL_IMPORT_FAILED"|"INVALID_REQUEST"|"PAYLOAD_TOO_LARGE"|"SERVICE_UNAVAILABLE"|"INTERNAL_ERROR"} code
@@ -47,4 +49,20 @@ const QUOTE_CHARS = 200;
 export function quote(text) {
   const line = String(text).toWellFormed().replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= QUOTE_CHARS ? line : `${[...line.slice(0, QUOTE_CHARS * 2)].slice(0, QUOTE_CHARS - 1).join('')}…`;
+}
+
+/**
+ * Where an unexpected error happened: file and line of its first frame in this folder, as in `html/links.mjs:12`; null: unknown. The
+ * message is left out of the search, because it may quote a design.
+ */
+export function placeOf(failure) {
+  const stack = String(failure?.stack ?? '');
+  const message = String(failure?.message ?? '');
+  const begin = stack.indexOf(message);
+  if (begin < 0) return null;
+  for (const frame of stack.slice(begin + message.length).split('\n')) {
+    const [, file, line] = /^ {4}at .*?(file:\/\/[^\s()]+?):(\d+):\d+\)?$/.exec(frame) ?? [];
+    if (file?.startsWith(HERE) && !file.includes('/node_modules/')) return `${file.slice(HERE.length)}:${line}`;
+  }
+  return null;
 }

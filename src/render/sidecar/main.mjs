@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { findBrowser } from './browser/browser.mjs';
 import { SharedBrowser } from './browser/shared_browser.mjs';
 import { WorkClock } from './deadline.mjs';
-import { internalError, RequestError, tooLarge } from './errors.mjs';
+import { internalError, placeOf, RequestError, tooLarge } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { LineSplitter } from './lines.mjs';
 import { log } from './log.mjs';
@@ -104,7 +104,7 @@ async function answer(line) {
   try {
     reply({ id, ok: true, result: await run(request) });
   } catch (failure) {
-    if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
+    if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name, place: placeOf(failure) });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));
   }
 }

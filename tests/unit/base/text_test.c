@@ -379,6 +379,18 @@ static void test_whole_numbers(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+static void test_words_of_ascii(void **state)
+{
+    (void)state;
+    assert_true(text_is_word("sk-1~!", 6));
+    assert_false(text_is_word("sk-1~!", 5));
+    assert_false(text_is_word("", 5));
+    assert_false(text_is_word("a b", 5));
+    assert_false(text_is_word("a\n", 5));
+    assert_false(text_is_word("a\x7f", 5));
+    assert_false(text_is_word("\xc3\xa9", 5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +402,7 @@ int main(void)
         TEST(test_invisible_characters_go),
         TEST(test_visible_text_is_cut_by_characters),
         TEST(test_comparing),
+        TEST(test_words_of_ascii),
         TEST(test_lower_and_trim),
         TEST(test_fold),
         TEST(test_percent_decoding),

@@ -443,6 +443,31 @@ static void test_vectors_are_made_again(void **state)
     assert_string_equal(numbers_near(along_width, "xylophone", (struct asset_filter){ .type = NULL }), "");
 }
 
+/* The rows of vectors and of their indexes that were read. */
+static int64_t vectors_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of("select (select (sum(idx_tup_read) + sum(idx_tup_fetch))::bigint from pg_stat_user_indexes"
+                     "         where relname = 'asset_vectors')"
+                     " + (select seq_tup_read from pg_stat_user_tables where relname = 'asset_vectors')");
+}
+
+/* The cost of a step does not grow with the vectors that the brand has. */
+static void test_a_step_reads_few_vectors(void **state)
+{
+    (void)state;
+    run_sql("delete from asset_vectors; delete from assets");
+    run_sql("insert into asset_vectors (brand_id, model, hash, text_hash, vector)"
+            " select %lld, 'm', sha256(n::text::bytea), '', '\\x000000000000000000000000' from generate_series(1, 3000) as n",
+            (long long)work.brand_id);
+    keep_described(1, (struct asset){ .alt = "A barn" });
+    int64_t before = vectors_read();
+    assert_int_equal(keep_vectors(VECTOR_DIMENSIONS), 1);
+    assert_in_range(vectors_read() - before, 0, 20);
+    assert_int_equal(number_of("select count(*) from asset_vectors"), 3001);
+    run_sql("delete from asset_vectors");
+}
+
 /* Images and vectors that are added after the first page are on no following page. */
 static void test_pages_by_meaning(void **state)
 {
@@ -554,6 +579,7 @@ int main(void)
         TEST(test_colours_are_taken_later),
         TEST(test_images_by_meaning),
         TEST(test_vectors_are_made_again),
+        TEST(test_a_step_reads_few_vectors),
         TEST(test_pages_by_meaning),
         TEST(test_vectors_of_queries),
         TEST(test_images_enqueue_the_job_of_vectors),

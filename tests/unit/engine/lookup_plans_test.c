@@ -1,15 +1,18 @@
 /*
- * Lookups of contacts under statistics that mislead the planner. Two indexes of contacts begin with the brand and serve any lookup
- * of one contact, at the cost of reading all contacts of the brand for each. The tests count the rows that were read: a few for
- * each lookup, however many contacts the brand has.
+ * Lookups under statistics that mislead the planner, or without any. Two indexes of contacts begin with the brand and serve any
+ * lookup of one contact, at the cost of reading all contacts of the brand for each; so do the keys of the other tables. The tests
+ * count the rows that were read: a few for each lookup, however many the brand has.
  */
 #include "fixtures/import_steps.h"
 
 #include "engine/contacts/contacts.h"
+#include "engine/events/recipient_events.h"
+#include "engine/runs/start.h"
 #include "engine/validation/validation.h"
 #include "sql/audiences.h"
 #include "sql/delivery.h"
 #include "sql/recipient_events.h"
+#include "sql/reports.h"
 #include "sql/sends.h"
 
 enum {
@@ -245,12 +248,159 @@ static void test_statements_on_a_brand_without_statistics(void **state)
     remove_known(1000);
 }
 
+/* ---- Events of recipients ---- */
+
+#define READS_OF(pattern)                                                                                                          \
+    "select (select coalesce(sum(idx_tup_read) + sum(idx_tup_fetch), 0)::bigint from pg_stat_user_indexes where relname ~ "        \
+    "'" pattern "') + (select coalesce(sum(seq_tup_read), 0)::bigint from pg_stat_user_tables where relname ~ '" pattern "')"
+
+/* The tables that an event is looked up in, with the rows that were read of them. */
+static struct {
+    const char *name;
+    const char *sql;
+    int64_t before;
+} tables[] = {
+    { "contacts", READS_OF("^contacts$"), 0 },
+    { "send_recipients", READS_OF("^send_recipients$"), 0 },
+    { "send_results", READS_OF("^send_results$"), 0 },
+    { "recipient_events", READS_OF("^recipient_events$"), 0 },
+    { "contact_activity", READS_OF("^contact_activity$"), 0 },
+    { "events", READS_OF("^events"), 0 },
+    { "automation_runs", READS_OF("^automation_runs$"), 0 },
+};
+
+static void note_reads(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    for (size_t i = 0; i < ARRAY_COUNT(tables); i++)
+        tables[i].before = number_of(tables[i].sql);
+}
+
+static void assert_few_reads_of_all(const char *what, int64_t lookups)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
+        int64_t reads = number_of(tables[i].sql) - tables[i].before;
+        if (reads > lookups * READS_PER_LOOKUP)
+            fail_msg("%s read %lld rows of %s for %lld lookups", what, (long long)reads, tables[i].name, (long long)lookups);
+    }
+}
+
+/* Nothing has analyzed these tables. Every contact has got a message of the send, and its result is known. */
+static void deliver_to_all(void)
+{
+    run_sql(
+        "truncate send_recipients, send_results, recipient_events, contact_activity, event_counts, event_rollups;"
+        "alter table send_recipients set (autovacuum_enabled = off); alter table send_results set (autovacuum_enabled = off);"
+        "alter table recipient_events set (autovacuum_enabled = off); alter table contact_activity set (autovacuum_enabled = off)");
+    run_sql("insert into sends (brand_id, id, kind, message_class, email_id, email_version_id, status, subject, subject_code,"
+            "                   from_address, domain_id, target, target_hash, created_at, updated_at) overriding system value"
+            " values (%lld, %d, 'campaign', 'marketing', 1, 1, 'completed', 'Hi', '', 'a@b.example', 1, 'all', '', now(), now())",
+            (long long)work.brand_id, SEND);
+    run_sql("insert into send_recipients (brand_id, send_id, ordinal, email, email_key)"
+            " select %1$lld, %2$d, n, 'p' || n || '@example.com', 'p' || n || '@example.com' from generate_series(1, %3$d) as n;"
+            "insert into send_results (brand_id, send_id, ordinal, outcome, occurred_at)"
+            " select %1$lld, %2$d, n, 'delivered', '2026-01-01' from generate_series(1, %3$d) as n;"
+            "insert into send_stats (brand_id, send_id) values (%1$lld, %2$d)",
+            (long long)work.brand_id, SEND, PEOPLE);
+}
+
+static void change_events(const char *what, enum recipient_event_change change, int64_t first, size_t count)
+{
+    static const int64_t at_us = INT64_C(1767225600) * US_PER_S; /* 2026-01-01 */
+    struct error err;
+    struct recipient_event *events = arena_array(arena, count, sizeof(*events));
+    bool *any_new = arena_array(arena, count, sizeof(*any_new));
+    for (size_t i = 0; i < count; i++) {
+        int64_t ordinal = first + (int64_t)i;
+        int64_t recorded_at_us = at_us + ordinal * US_PER_S;
+        events[i] = (struct recipient_event){
+            .send_id = SEND,
+            .ordinal = ordinal,
+            .type = "opened",
+            .at_us = recorded_at_us + (change == RECIPIENT_EVENT_MOVE ? US_PER_S / 2 : 0),
+            .change = change,
+            .recorded_at_us = recorded_at_us,
+        };
+    }
+    note_reads();
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(recipient_events_record(&work, events, count, any_new, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_few_reads_of_all(what, (int64_t)count);
+}
+
+static void read_reported(size_t count)
+{
+    struct error err;
+    int64_t *send_ids = arena_array(arena, count, sizeof(*send_ids));
+    int64_t *ordinals = arena_array(arena, count, sizeof(*ordinals));
+    const char **types = arena_array(arena, count, sizeof(*types));
+    const char **diagnostics = arena_array(arena, count, sizeof(*diagnostics));
+    for (size_t i = 0; i < count; i++) {
+        send_ids[i] = SEND;
+        ordinals[i] = (int64_t)i + 1;
+        types[i] = "opened";
+        diagnostics[i] = "";
+    }
+    struct report_recipients_params params = {
+        .brand_id = work.brand_id,
+        .send_ids = { send_ids, count },
+        .ordinals = { ordinals, count },
+        .event_types = { types, count },
+        .diagnostics = { diagnostics, count },
+    };
+    struct report_recipients_row *rows;
+    size_t found;
+    note_reads();
+    assert_ok(sql_report_recipients(conn, arena, &params, &rows, &found, &err), &err);
+    assert_int_equal(found, count);
+    assert_few_reads_of_all("report_recipients", (int64_t)count);
+}
+
+static void test_events_without_statistics(void **state)
+{
+    (void)state;
+    take_for_strange();
+    deliver_to_all();
+    for (int64_t first = 1; first < PEOPLE; first += RECIPIENT_EVENTS_MAX)
+        change_events("adding", RECIPIENT_EVENT_ADD, first, RECIPIENT_EVENTS_MAX);
+    assert_int_equal(number_of("select count(*) from recipient_events"), PEOPLE);
+    read_reported(500);
+    change_events("moving", RECIPIENT_EVENT_MOVE, 1, 200);
+    assert_int_equal(
+        number_of("select count(*) from recipient_events where date_part('milliseconds', occurred_at) ::int % 1000 = 500"), 200);
+    change_events("removing", RECIPIENT_EVENT_REMOVE, 1001, 200);
+    assert_int_equal(number_of("select count(*) from recipient_events"), PEOPLE - 200);
+}
+
+static void test_runs_are_woken_without_statistics(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t ids[200];
+    run_sql("truncate automation_runs; alter table automation_runs set (autovacuum_enabled = off)");
+    run_sql(
+        "insert into automation_runs (brand_id, automation_id, version_id, email, email_key, node_id, started_at, waits_message)"
+        " select %lld, 1, 1, 'p' || n || '@example.com', 'p' || n || '@example.com', 'n', now(), n from generate_series(1, %d) as "
+        "n",
+        (long long)work.brand_id, PEOPLE);
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++)
+        ids[i] = (int64_t)i + 1;
+    note_reads();
+    assert_ok(runs_wake_by_messages(&work, (struct int_list){ ids, ARRAY_COUNT(ids) }, &err), &err);
+    assert_few_reads_of_all("run_wake_by_messages", (int64_t)ARRAY_COUNT(ids));
+    assert_int_equal(number_of("select count(*) from automation_runs where due_at is not null"), ARRAY_COUNT(ids));
+    run_sql("truncate automation_runs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_import_into_a_table_taken_for_empty),
-        TEST(test_an_import_into_a_brand_without_statistics),
-        TEST(test_statements_on_a_brand_without_statistics),
+        TEST(test_an_import_into_a_table_taken_for_empty),   TEST(test_an_import_into_a_brand_without_statistics),
+        TEST(test_statements_on_a_brand_without_statistics), TEST(test_events_without_statistics),
+        TEST(test_runs_are_woken_without_statistics),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

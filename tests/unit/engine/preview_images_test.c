@@ -4,7 +4,7 @@
 #include "engine/assets/assets.h"
 #include "engine/emails/preview_images.h"
 
-enum { BRANDS = 4 };
+enum { BRANDS = 4, MANY = 2000 };
 
 static const char html[] = "<html><body><p>Hello</p></body></html>";
 static const char text[] = "Hello\n";
@@ -254,6 +254,38 @@ static void test_two_brands_at_a_time(void **state)
     assert_int_equal(number_of(jobs), 3); /* none for a brand that is being deleted */
 }
 
+/* The rows of the brands and of the designs, and of their indexes, that were read. */
+static int64_t rows_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of("select (select (sum(idx_tup_read) + sum(idx_tup_fetch))::bigint from pg_stat_user_indexes"
+                     "         where relname in ('brands', 'emails', 'email_versions'))"
+                     " + (select sum(seq_tup_read)::bigint from pg_stat_user_tables"
+                     "     where relname in ('brands', 'emails', 'email_versions'))");
+}
+
+/* The cost grows with the brands that have designs to draw, neither with the others nor with the designs. */
+static void test_brands_without_undrawn_designs_cost_nothing(void **state)
+{
+    (void)state;
+    design_of(html, text);
+    run_sql("with b as (insert into brands (organization_id, name, status, created_at, updated_at)"
+            "           select %lld, 'Drawn', 'completed', now(), now() from generate_series(1, %d) returning id)"
+            " insert into emails (brand_id, title, status, latest_version_id, preview_version, created_at, updated_at)"
+            " select id, 'Drawn', 'ready', 1, 1, now(), now() from b",
+            (long long)work.organization_id, MANY);
+    run_sql("insert into emails (brand_id, title, status, latest_version_id, created_at, updated_at)"
+            " select brand_id, title, status, latest_version_id, created_at, updated_at from emails, generate_series(1, %d)"
+            "  where brand_id = %lld",
+            MANY, (long long)work.brand_id);
+    run_sql("analyze brands, emails, email_versions");
+    int64_t before = rows_read();
+    enqueue(work.now_us + hour_us, 0);
+    assert_in_range(rows_read() - before, 1, 50);
+    assert_int_equal(number_of(jobs), 1);
+    run_sql("delete from emails; delete from brands where name = 'Drawn'");
+}
+
 #define PREVIEW_TEST(function) cmocka_unit_test_setup_teardown(function, begin, leave)
 
 int main(void)
@@ -268,6 +300,7 @@ int main(void)
         PREVIEW_TEST(test_a_design_that_is_put_off_waits_an_hour),
         PREVIEW_TEST(test_a_clone_shares_the_picture_of_its_version),
         PREVIEW_TEST(test_two_brands_at_a_time),
+        PREVIEW_TEST(test_brands_without_undrawn_designs_cost_nothing),
     };
     return cmocka_run_group_tests_name("engine_preview_images", tests, world_begin, world_end);
 }
