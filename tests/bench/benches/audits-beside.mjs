@@ -14,13 +14,15 @@ const PRICE = 5; // credits of an audit
 const GRACE_MS = 300; // the first audits begin this long before the calls are measured
 const POLL_MS = 200;
 const WAIT_MS = 600_000;
+/** Links would be requested, which takes as long as the network does. */
+const withoutLinks = (design) => ({ ...design, content: design.content.replaceAll(/ href="https?:[^"]*"/g, '') });
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 export async function run(report) {
   const folder = new DataFolder();
   const server = await folder.serve();
   const designs = [];
-  for (let i = 0; i < DESIGNS; i++) designs.push((await folder.command('call', 'import_email', JSON.stringify(newsletter()))).emailId);
+  for (let i = 0; i < DESIGNS; i++) designs.push((await folder.command('call', 'import_email', JSON.stringify(withoutLinks(newsletter())))).emailId);
   const rest = new Rest(server);
   const reads = () => drive('http_load', { port: server.port, header: server.header, get: '/v1/emails', marker: designs[0],
     connections: READERS, warmupMs: WARMUP_MS, durationMs: DURATION_MS });

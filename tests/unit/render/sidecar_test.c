@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "designer/instruction.h"
+#include "fixtures/temp_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -38,19 +38,11 @@ struct bench {
     char log[LOG_LINES][256];
 };
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof(*bench));
     snprintf(bench->folder, sizeof(bench->folder), "/tmp/side_test.XXXXXX");
-    if (mkdtemp(bench->folder) == NULL || chmod(bench->folder, 0755) != 0)
+    if (chmod(make_folder(bench->folder), 0755) != 0)
         return -1;
     bench->arena = arena_new(0);
     *state = bench;
@@ -60,7 +52,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct bench *bench = *state;
-    nftw(bench->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_folder(bench->folder);
     arena_free(bench->arena);
     free(bench);
     return 0;

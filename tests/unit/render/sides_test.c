@@ -6,8 +6,8 @@
 #include "render/renderer.h"
 
 #include "base/json_read.h"
+#include "fixtures/temp_folder.h"
 
-#include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -72,19 +72,11 @@ static struct renderer *start(struct bench *bench, int64_t idle_ms)
                                                    .log_context = bench });
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof(*bench));
     snprintf(bench->folder, sizeof(bench->folder), "/tmp/sides_test.XXXXXX");
-    if (mkdtemp(bench->folder) == NULL || chmod(bench->folder, 0755) != 0)
+    if (chmod(make_folder(bench->folder), 0755) != 0)
         return -1;
     bench->arena = arena_new(0);
     bench->renderer = start(bench, 0);
@@ -96,7 +88,7 @@ static int teardown(void **state)
 {
     struct bench *bench = *state;
     renderer_free(bench->renderer);
-    nftw(bench->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_folder(bench->folder);
     arena_free(bench->arena);
     free(bench);
     return 0;
