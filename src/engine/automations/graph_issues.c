@@ -150,7 +150,7 @@ static void check_domain(struct issues *issues, const struct graph_refs *refs, c
                        arena_printf(arena, "The domain %s of node %s is not verified yet.", domain->name, node->id));
 }
 
-/* ---- All ---- */
+/* ---- The trigger node and texts ---- */
 
 bool graph_trigger_check(const struct graph *graph, struct error *err)
 {
@@ -183,6 +183,32 @@ static bool check_texts(const struct work *work, const struct graph *graph, stru
     return true;
 }
 
+/* ---- Triggers and audiences ---- */
+
+/* The contract has no kind of issue for these ids, so an unknown one is refused like any other id of a body. */
+static bool check_named(const struct work *work, const struct graph_refs *refs, const struct graph_node *node, size_t place,
+                        struct error *err)
+{
+    const char *audience = node->type == NODE_TRIGGER ? node_config_text(node, "audienceId") : NULL;
+    if (audience != NULL && graph_ref(refs, "audience", node_config_id(work, node, ID_AUDIENCE, "audienceId")) == NULL)
+        return fail(err, ERR_AUDIENCE_NOT_FOUND, "audienceId", "No audience with this id in this brand.") ||
+               error_set_param(err, "nodes.%zu.config.audienceId", place);
+    if (node_event_text(node) != NULL && graph_ref(refs, "trigger", node_event_id(work, node)) == NULL)
+        return fail(err, ERR_TRIGGER_EVENT_NOT_FOUND, "triggerEventId", "No trigger with this id in this brand.") ||
+               error_set_param(err, "nodes.%zu.config.%striggerEventId", place, node->type == NODE_WAIT ? "event." : "");
+    return true;
+}
+
+static bool check_all_named(const struct work *work, const struct graph *graph, const struct graph_refs *refs, struct error *err)
+{
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (!check_named(work, refs, &graph->nodes[i], i, err))
+            return false;
+    return true;
+}
+
+/* ---- All ---- */
+
 static void find_issues(struct issues *issues, const struct graph_refs *refs)
 {
     find_repeated_ids(issues);
@@ -200,7 +226,7 @@ static void find_issues(struct issues *issues, const struct graph_refs *refs)
 bool graph_issues_check(const struct work *work, const struct graph *graph, const struct graph_refs *refs, struct error *err)
 {
     struct issues issues = { .work = work, .graph = graph, .text = buf_in_arena(work->arena, ISSUES_MAX_BYTES) };
-    if (!graph_trigger_check(graph, err) || !check_texts(work, graph, err))
+    if (!graph_trigger_check(graph, err) || !check_texts(work, graph, err) || !check_all_named(work, graph, refs, err))
         return false;
     json_writer_init(&issues.json, issues.text);
     json_object_begin(&issues.json);

@@ -17,10 +17,15 @@ int64_t node_config_id(const struct work *work, const struct graph_node *node, e
     return text != NULL ? id_decode(&work->engine->ids, kind, text) : 0;
 }
 
-int64_t node_event_id(const struct work *work, const struct graph_node *node)
+const char *node_event_text(const struct graph_node *node)
 {
     const json_t *event = node->type == NODE_WAIT ? json_object_get(node->given, "event") : node->given;
-    const char *text = event != NULL ? json_get_text(event, "triggerEventId") : NULL;
+    return event != NULL ? json_get_text(event, "triggerEventId") : NULL;
+}
+
+int64_t node_event_id(const struct work *work, const struct graph_node *node)
+{
+    const char *text = node_event_text(node);
     return text != NULL ? id_decode(&work->engine->ids, ID_TRIGGER, text) : 0;
 }
 

@@ -25,7 +25,10 @@ const struct graph_refs_row *graph_ref(const struct graph_refs *refs, const char
 int64_t node_config_id(const struct work *work, const struct graph_node *node, enum id_kind kind, const char *member)
     NONNULL(1, 2, 4);
 
-/* The trigger event that a trigger node or a wait for an event names; 0: none. */
+/* The id of the trigger event as a trigger node or a wait for an event names it; NULL: none. */
+const char *node_event_text(const struct graph_node *node) NONNULL(1);
+
+/* The trigger event that a trigger node or a wait for an event names; 0: none, or no id of an event. */
 int64_t node_event_id(const struct work *work, const struct graph_node *node) NONNULL(1, 2);
 
 /* A text of a config; NULL: absent or empty. */

@@ -94,7 +94,7 @@ const called = new Set();
 function checkAnswer(transport, operation, expect, answer) {
   if (expect.error) {
     const found = difference({ error: expect.error }, answer.body);
-    if (answer.ok || found) return `expected ${JSON.stringify(expect.error)}, got ${JSON.stringify(answer.body).slice(0, 400)}`;
+    if (answer.ok || found) return `expected ${JSON.stringify(expect.error)}, got ${JSON.stringify(answer.body).slice(0, 2000)}`;
   } else if (!answer.ok) {
     return `refused: ${JSON.stringify(answer.body)}`;
   }
