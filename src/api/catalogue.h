@@ -84,6 +84,8 @@ struct arg_shape {
     size_t count;
     size_t size;                           /* of the generated struct */
     const struct key_elsewhere *elsewhere; /* NULL: none */
+    const char *const *choosing;           /* arguments that choose another operation of the route; NULL-terminated, NULL: none */
+    const char *chooser;                   /* the argument whose value chooses one; NULL: none */
 };
 
 /* ---- Policies ---- */

@@ -522,6 +522,17 @@ static bool decode_placed(struct decoder *decoder, const struct arg_shape *shape
     return true;
 }
 
+/* A wrong choice is refused first: the arguments of the operation that was meant are unknown to this one. */
+static bool check_chooser(const struct decoder *decoder, const struct arg_shape *shape, const struct call_input *input, void *args,
+                          struct error *err)
+{
+    const struct arg_field *field = shape->chooser != NULL ? arg_field_named(shape, shape->chooser) : NULL;
+    if (field == NULL)
+        return true;
+    const json_t *value = input->flat ? json_object_get(input->body, field->name) : find_value(decoder, input, field);
+    return value == NULL || decode_value(decoder, field, value, member(args, field), err);
+}
+
 bool decode_arguments(struct arena *arena, const struct id_codec *ids, const struct arg_shape *shape,
                       const struct call_input *input, void *args, struct error *err)
 {
@@ -533,6 +544,8 @@ bool decode_arguments(struct arena *arena, const struct id_codec *ids, const str
         .root = input->flat ? shape : NULL,
         .shown = input->shown,
     };
+    if (!check_chooser(&decoder, shape, input, args, err))
+        return false;
     if (!input->flat)
         return decode_placed(&decoder, shape, input, args, err);
     if (input->body != NULL && !json_is_object(input->body))

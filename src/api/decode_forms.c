@@ -145,13 +145,27 @@ static bool is_shown(const struct decoder *decoder, const struct arg_shape *shap
     return false;
 }
 
-/* The names that may be suggested. */
+/* The names that may be healed to. */
 static size_t names_of(const struct decoder *decoder, const struct arg_shape *shape, const char *names[NAMES_MAX])
 {
     size_t count = 0;
     for (size_t i = 0; i < shape->count && count < NAMES_MAX; i++)
         if (is_shown(decoder, shape, shape->fields[i].name))
             names[count++] = shape->fields[i].name;
+    return count;
+}
+
+/* The names that may be suggested. Arguments that choose another operation come first, because a long list is cut. */
+static size_t suggested_names(const struct decoder *decoder, const struct arg_shape *shape, const char *names[NAMES_MAX])
+{
+    size_t count = 0;
+    for (const char *const *name = shape->choosing; name != NULL && *name != NULL && count < NAMES_MAX; name++)
+        if (is_shown(decoder, shape, *name))
+            names[count++] = *name;
+    const char *own[NAMES_MAX];
+    size_t own_count = names_of(decoder, shape, own);
+    for (size_t i = 0; i < own_count && count < NAMES_MAX; i++)
+        names[count++] = own[i];
     return count;
 }
 
@@ -212,7 +226,7 @@ bool decode_refuse_name(const struct decoder *decoder, const struct arg_shape *s
     fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key%s.", name,
          strchr(name, '_') != NULL ? "; keys are camelCase" : "");
     const char *names[NAMES_MAX];
-    size_t count = names_of(decoder, shape, names);
+    size_t count = suggested_names(decoder, shape, names);
     return decode_suggest_name(shape, name, names, count, err);
 }
 

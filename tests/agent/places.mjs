@@ -7,8 +7,8 @@ import { until } from '../lib/processes.mjs';
 const NEIGHBOUR = 'Neighbour';
 /** Columns that a job in the background changes, which draws the pictures of designs. */
 const DRAWN = "array['preview_image', 'preview_version', 'preview_tried_at']";
-/** Tables that change with every call, whatever it does, or once a minute for every brand (insight_runs). */
-const BOOKKEEPING = ['audit_log', 'insight_runs', 'jobs', 'send_confirmations', 'session_brands', 'short_tokens'];
+/** Tables that change with every call, whatever it does, once a minute for every brand (insight_runs), or by the job above (spare_pictures). */
+const BOOKKEEPING = ['audit_log', 'insight_runs', 'jobs', 'send_confirmations', 'session_brands', 'short_tokens', 'spare_pictures'];
 
 export class Places {
   #made = 0;

@@ -43,8 +43,7 @@ foreach(file ${unit_tests})
 endforeach()
 
 # These tests measure real time, so the runner of the suite runs each of them alone.
-foreach(name api_checks_test api_executor_test api_parked_calls_test db_faults_test mcp_stdio_test smtp_event_loop_test
-        render_sidecar_test)
+foreach(name api_checks_test api_executor_test api_parked_calls_test db_faults_test mcp_stdio_test smtp_event_loop_test)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
 endforeach()
 

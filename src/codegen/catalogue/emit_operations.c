@@ -132,12 +132,12 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     put(out, " },\n");
 }
 
-/* `elsewhere` initializes the further members, with a comma before. */
+/* `others` initializes the further members, with a comma before each. */
 static void put_shape(struct output *out, const char *shape, const char *struct_tag, const struct param *params, size_t count,
-                      const char *elsewhere)
+                      const char *others)
 {
     if (count == 0) {
-        put(out, "static const struct arg_shape %s = { .size = sizeof(struct %s)%s };\n\n", shape, struct_tag, elsewhere);
+        put(out, "static const struct arg_shape %s = { .size = sizeof(struct %s)%s };\n\n", shape, struct_tag, others);
         return;
     }
     put(out, "static const struct arg_field %s_fields[] = {\n", shape);
@@ -145,7 +145,7 @@ static void put_shape(struct output *out, const char *shape, const char *struct_
         put_arg_field(out, &params[i], struct_tag);
     }
     put(out, "};\nstatic const struct arg_shape %s = { .fields = %s_fields, .count = %zu, .size = sizeof(struct %s)%s };\n\n",
-        shape, shape, count, struct_tag, elsewhere);
+        shape, shape, count, struct_tag, others);
 }
 
 static void put_object_shape(struct output *out, const struct param *param)
@@ -236,6 +236,35 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
     put(out, "    { NULL, NULL },\n};\n");
     json_decref(keys);
     return text(", .elsewhere = %s_elsewhere", op->c_name);
+}
+
+/* Writes what the last operation of a route tells about the others: the arguments that choose them by presence, and the argument of its
+ * own that chooses them by value. Returns the initializers. */
+static const char *put_choices(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const char *names = "";
+    const char *chooser = "";
+    bool is_last = op->method != NULL && condition_words(op) == NULL;
+    for (size_t i = 0; is_last && i < all->op_count; i++) {
+        const struct op_decl *other = &all->ops[i];
+        if (other == op || other->method == NULL || strcmp(other->method, op->method) != 0 || strcmp(other->path, op->path) != 0) {
+            continue;
+        }
+        const json_t *when = json_object_get(other->json, "when");
+        const char *present = member_text(when, "present");
+        const char *argument = json_object_iter_key(json_object_iter(json_object_get(when, "equals")));
+        if (argument != NULL && find_param(op, argument) != NULL) {
+            chooser = text(", .chooser = \"%s\"", argument);
+        }
+        if (argument == NULL && present != NULL && find_param(op, present) == NULL) {
+            names = text("%s\"%s\", ", names, present);
+        }
+    }
+    if (names[0] == '\0') {
+        return chooser;
+    }
+    put(out, "static const char *const %s_choosing[] = { %sNULL };\n", op->c_name, names);
+    return text("%s, .choosing = %s_choosing", chooser, op->c_name);
 }
 
 /* ---- Operations ---- */
@@ -433,8 +462,8 @@ void emit_operations(const struct catalogue *all, const char *folder)
     visit_types(all, &out, put_names, put_object_shape);
     for (size_t i = 0; i < all->op_count; i++) {
         const struct op_decl *op = &all->ops[i];
-        const char *elsewhere = put_keys_elsewhere(&out, all, op);
-        put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count, elsewhere);
+        const char *others = text("%s%s", put_keys_elsewhere(&out, all, op), put_choices(&out, all, op));
+        put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count, others);
         if (op->built && !member_true(op->json, "single")) {
             put_thunk(&out, op);
         }

@@ -489,7 +489,7 @@ static void test_conditions_choose_the_operation(void **state)
     static const struct arg_field field = {
         .name = "rows", .kind = ARG_JSON, .place = ARG_IN_BODY, .json_type = JSON_ARRAY, .max_size = 9
     };
-    static const struct arg_shape rows_args = { &field, 1, sizeof(void *), NULL };
+    static const struct arg_shape rows_args = { .fields = &field, .count = 1, .size = sizeof(void *) };
     static const struct operation batch_op = { .id = "test.batch",
                                                .index = -1,
                                                .mode = OP_READ,

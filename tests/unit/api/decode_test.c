@@ -58,13 +58,15 @@ static const struct arg_field row_fields[] = {
     { FIELD_OF("name", ARG_TEXT, row, name), .required = true, .min_size = 1, .max_size = 5 },
     { FIELD_OF("size", ARG_INTEGER, row, size), .has_default = true, .default_number = 7, .minimum = 0, .maximum = 9 },
 };
-static const struct arg_shape row_shape = { row_fields, ARRAY_COUNT(row_fields), sizeof(struct row), NULL };
+static const struct arg_shape row_shape = { .fields = row_fields, .count = ARRAY_COUNT(row_fields), .size = sizeof(struct row) };
 
 static const struct arg_field inner_fields[] = {
     { FIELD_OF("city", ARG_TEXT, inner, city), .max_size = 10 },
     { FIELD_OF("rows", ARG_OBJECT_LIST, inner, rows), .max_size = 3, .object = &row_shape },
 };
-static const struct arg_shape inner_shape = { inner_fields, ARRAY_COUNT(inner_fields), sizeof(struct inner), NULL };
+static const struct arg_shape inner_shape = { .fields = inner_fields,
+                                              .count = ARRAY_COUNT(inner_fields),
+                                              .size = sizeof(struct inner) };
 
 static const struct arg_field fields[] = {
     { FIELD_OF("title", ARG_TEXT, args, title), .min_size = 2, .max_size = 4 },
@@ -94,7 +96,9 @@ static const struct key_elsewhere elsewhere[] = {
     { "thingId", "thingId is no filter of this list; GET /v1/things/{thingId} reads one." },
     { NULL, NULL },
 };
-static const struct arg_shape shape = { fields, ARRAY_COUNT(fields), sizeof(struct args), elsewhere };
+static const struct arg_shape shape = {
+    .fields = fields, .count = ARRAY_COUNT(fields), .size = sizeof(struct args), .elsewhere = elsewhere
+};
 
 /* ---- Decoding ---- */
 

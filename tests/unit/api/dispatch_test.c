@@ -91,7 +91,7 @@ static const struct arg_field divisor_fields[] = {
       .minimum = -100,
       .maximum = 100 },
 };
-static const struct arg_shape divisor_args = { divisor_fields, 1, sizeof(struct divisor), NULL };
+static const struct arg_shape divisor_args = { .fields = divisor_fields, .count = 1, .size = sizeof(struct divisor) };
 NUMBER_QUERY(hundred_by, "select 100 / $1", 1);
 
 static bool bind_divisor(struct op_context *ctx, const void *args, void *params, struct error *err)

@@ -25,7 +25,9 @@ static const struct arg_field add_fields[] = {
       .minimum = -1000,
       .maximum = 1000 },
 };
-static const struct arg_shape add_shape = { add_fields, ARRAY_COUNT(add_fields), sizeof(struct add_args), NULL };
+static const struct arg_shape add_shape = { .fields = add_fields,
+                                            .count = ARRAY_COUNT(add_fields),
+                                            .size = sizeof(struct add_args) };
 
 struct sums_params {
     struct text_list names;

@@ -45,7 +45,9 @@ static const struct arg_field keyed_fields[] = {
       .min_size = 1,
       .max_size = 100 },
 };
-static const struct arg_shape keyed_args = { keyed_fields, ARRAY_COUNT(keyed_fields), sizeof(struct keyed_item), NULL };
+static const struct arg_shape keyed_args = { .fields = keyed_fields,
+                                             .count = ARRAY_COUNT(keyed_fields),
+                                             .size = sizeof(struct keyed_item) };
 
 static struct operation keyed_operation(void)
 {

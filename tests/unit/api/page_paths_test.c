@@ -65,7 +65,9 @@ static const struct arg_field placed_fields[] = {
     { FIELD_OF("name", ARG_TEXT, ARG_IN_BODY, placed, name), .required = true, .min_size = 1, .max_size = 10 },
     { FIELD_OF("size", ARG_INTEGER, ARG_IN_BODY, placed, size), OPEN },
 };
-static const struct arg_shape placed_shape = { placed_fields, ARRAY_COUNT(placed_fields), sizeof(struct placed), NULL };
+static const struct arg_shape placed_shape = { .fields = placed_fields,
+                                               .count = ARRAY_COUNT(placed_fields),
+                                               .size = sizeof(struct placed) };
 static struct placed placed;
 
 /* `query` is name, value, name, value, NULL. */

@@ -14,7 +14,7 @@
     }
 #define SHAPE(array)                                                                                                               \
     {                                                                                                                              \
-        array, ARRAY_COUNT(array), 0, NULL                                                                                         \
+        .fields = array, .count = ARRAY_COUNT(array)                                                                               \
     }
 
 static const struct arg_field list_fields[] = { NAMED("limit"), NAMED("cursor"), NAMED("kind") };

@@ -171,7 +171,8 @@ static void test_an_audit_with_undecided_checks_is_partial(void **state) /* R-16
     struct audit_subject subject = subject_of(design());
     struct check_report *report = new_report();
     check_report_end_engine(report, CHECK_ENGINE_STATIC, CHECK_PASSED, NULL);
-    const json_t *json = audit(save(&subject, report)); /* the link check has not ended */
+    assert_false(audit_is_complete(report, AUDIT_FULL)); /* the link check has not ended */
+    const json_t *json = audit(save(&subject, report));  /* and is saved as unavailable */
     const json_t *completion = json_object_get(json, "completion");
     assert_string_equal(json_get_text(completion, "status"), "partial");
     assert_true(json_is_null(json_object_get(completion, "score")));
