@@ -6,6 +6,7 @@
 #include "api/dispatch/dispatch.h"
 #include "crypto/keys.h"
 #include "engine/hits/hit_matches.h"
+#include "sql/activity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,6 +33,19 @@ static bool connect_executor(void *context, struct db_conn **ret_conn, struct er
     return installation_connect(api->installation, ret_conn, err);
 }
 
+/* An error means no more than that nothing is noted: a lost connection is found again by the call. */
+static void look_for_deliveries(void *context, struct db_conn *conn)
+{
+    struct api *api = context;
+    ARENA_SCOPE arena = arena_new(0);
+    struct delivering_organizations_row *rows;
+    size_t count;
+    struct error ignored = { .code = ERR_NONE };
+    if (sql_delivering_organizations(conn, arena, &rows, &count, &ignored))
+        for (size_t i = 0; i < count; i++)
+            activity_note_delivery(api->activity, rows[i].organization_id);
+}
+
 /* Slow calls of an organization leave a processor to the others that are active. */
 static int slow_share_beside(void)
 {
@@ -52,6 +66,7 @@ static struct executor *pool_new(struct api *api, const char *name, int threads,
         .batchers = batchers,
         .run = dispatch_run,
         .refuse = refuse_call,
+        .look = is_slow ? look_for_deliveries : NULL,
         .connect = connect_executor,
         .context = api,
     };

@@ -56,6 +56,7 @@ struct job_services {
 /* The implementation of a declared job: job_NAME in src/jobs/types. */
 struct job_type {
     int max_attempts;    /* attempts after errors that are retryable */
+    bool is_quick;       /* its statements have the priority of quick work: others wait for the end of the job (ADR 15) */
     bool reports_cancel; /* the job runs although its caller has cancelled, to end early and report; see job_is_cancelled */
 
     /* The effect; no transaction is open. May be NULL. Return false with a retryable error for another attempt. */

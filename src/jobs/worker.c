@@ -415,15 +415,27 @@ static bool load_job(struct workers *workers, const struct leased_job_row *row, 
     return load_type(ret_running, row->payload, err);
 }
 
+/* The connection of a worker has a low priority for ever, so a quick job has one of its own. Without it the job runs all the same.
+ */
+static void connect_quick(struct running_job *running, struct db_conn **conn)
+{
+    struct error ignored = { .code = ERR_NONE };
+    if (running->type != NULL && running->type->is_quick && installation_connect(running->installation, conn, &ignored))
+        running->job.work.conn = *conn;
+}
+
 /* Executes and settles a leased job. */
 static void run_leased(void *context, const struct leased_job_row *row, struct db_conn *conn, struct arena *arena)
 {
     struct running_job running;
     struct error bad_payload = { .code = ERR_NONE };
-    if (load_job(context, row, conn, arena, &running, &bad_payload))
+    DB_CONN_SCOPE quick = NULL;
+    if (load_job(context, row, conn, arena, &running, &bad_payload)) {
+        connect_quick(&running, &quick);
         run_job(&running, row->cancel_asked);
-    else
+    } else {
         handle_failure(&running, &bad_payload);
+    }
 }
 
 /* ---- The pools ---- */

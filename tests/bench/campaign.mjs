@@ -61,6 +61,11 @@ export class Campaign {
     return { runner: processorSeconds(this.runner), postgres: this.postgres.reduce((sum, pid) => sum + processorSeconds(pid), 0) };
   }
 
+  // The same of the database with that of its ended processes, such as those that shared a query.
+  databaseSeconds() {
+    return this.postgres.reduce((sum, pid) => sum + processorSeconds(pid) + endedSeconds(pid), 0);
+  }
+
   psql(...commands) {
     return execute('psql', [...this.#psqlWords, ...commands.flatMap((command) => ['-c', command])],
       { env: this.#psqlEnvironment, timeout: COMMAND_WAIT_MS }).then(({ stdout }) => stdout.trim());
@@ -73,11 +78,12 @@ export class Campaign {
     resetPeak(this.runner);
     const sendId = await this.start();
     const { firstAt, lastAt, got } = await this.#watchSink(before, sendId);
-    const seconds = await this.#ended(sendId);
+    const { seconds, beginMs } = await this.#ended(sendId);
     if (got.messages !== this.recipients) throw new Error(`the sink got ${got.messages} messages for ${this.recipients} recipients`);
     const found = {
       perSecond: this.recipients / seconds,
       perSecondAtSink: this.recipients / ((lastAt - firstAt) / 1000),
+      beginMs,
       bytes: got.bytes / got.messages,
       peakMb: peakMb(this.runner),
     };
@@ -158,12 +164,13 @@ export class Campaign {
     }
   }
 
-  // Waits for the end of the send. Gives its duration in seconds.
+  // Waits for the end of the send. Gives its duration, and the time until its first range was leased.
   async #ended(sendId) {
     for (const deadline = Date.now() + CAMPAIGN_WAIT_MS; ; await sleep(LOOK_EVERY_MS)) {
-      const row = await this.psql('select status, extract(epoch from completed_at - started_at) from sends');
-      const [status, seconds] = row.split('|');
-      if (status === 'completed') return Number(seconds);
+      const row = await this.psql('select status, extract(epoch from completed_at - started_at), '
+        + 'extract(epoch from (select min(started_at) from send_ranges) - started_at) from sends');
+      const [status, seconds, begin] = row.split('|');
+      if (status === 'completed') return { seconds: Number(seconds), beginMs: 1000 * Number(begin) };
       if (status !== 'running' || Date.now() > deadline) throw new Error(`the send: ${await this.#describe(sendId)}`);
     }
   }
@@ -183,9 +190,18 @@ export class Campaign {
 
 export function processorSeconds(pid) {
   if (!isRunning(pid)) return 0; // such as a process of autovacuum
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
+  const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
 }
+
+// Of the children that have ended.
+function endedSeconds(pid) {
+  if (!isRunning(pid)) return 0;
+  const fields = statOf(pid);
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_S;
+}
+
+const statOf = (pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
 
 // Resets the peak memory that Linux records for a process (proc(5), clear_refs).
 function resetPeak(pid) {

@@ -205,6 +205,11 @@ export async function serveEverything(padding) {
   return serve(port, everything.http(port, padding));
 }
 
+// A server in JavaScript, beside the packages of the peers.
+export function servePeer(script, port, ...args) {
+  return serve(port, [process.execPath, path.join(built, 'peers', script), String(port), ...args.map(String)]);
+}
+
 export async function serveBare({ pool, reply, database }) {
   const port = await freePort();
   const flags = ['--port', port, '--pool', pool, '--reply', reply, ...(database ? ['--database', database] : [])];

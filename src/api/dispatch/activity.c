@@ -7,19 +7,27 @@
 #include <stdlib.h>
 
 enum { QUIET_MS = 1000 };
+static const int64_t look_every_us = INT64_C(500) * US_PER_MS;
+static const int64_t delivery_us = INT64_C(5) * US_PER_S;
 
-struct last_call {
+struct last_sign {
     int64_t organization_id; /* 0: none yet */
     int64_t at_us;           /* monotonic */
 };
 
-/* The last call, and the last call of any other organization: one of the two belongs to another organization than a given one, and
- * no other organization has had a later call. */
+/* The last sign, and the last sign of any other organization: one of the two belongs to another organization than a given one, and
+ * no other organization has had a later sign. */
+struct last_signs {
+    struct last_sign latest;
+    struct last_sign before;
+};
+
 struct activity {
     pthread_mutex_t lock;
     int64_t quiet_us;
-    struct last_call latest;
-    struct last_call before;
+    int64_t looked_at_us; /* monotonic; 0: never */
+    struct last_signs calls;
+    struct last_signs deliveries;
 };
 
 struct activity *activity_new(int64_t quiet_ms)
@@ -40,25 +48,51 @@ void activity_free(struct activity *activity)
     free(activity);
 }
 
-void activity_note(struct activity *activity, int64_t organization_id)
+static void note(struct activity *activity, struct last_signs *signs, int64_t organization_id)
 {
     if (organization_id <= 0)
         return;
     int64_t now_us = clock_monotonic_us();
     pthread_mutex_lock(&activity->lock);
-    if (activity->latest.organization_id != organization_id)
-        activity->before = activity->latest;
-    activity->latest = (struct last_call){ organization_id, now_us };
+    if (signs->latest.organization_id != organization_id)
+        signs->before = signs->latest;
+    signs->latest = (struct last_sign){ organization_id, now_us };
     pthread_mutex_unlock(&activity->lock);
+}
+
+void activity_note(struct activity *activity, int64_t organization_id)
+{
+    note(activity, &activity->calls, organization_id);
+}
+
+void activity_note_delivery(struct activity *activity, int64_t organization_id)
+{
+    note(activity, &activity->deliveries, organization_id);
+}
+
+bool activity_must_look(struct activity *activity)
+{
+    int64_t now_us = clock_monotonic_us();
+    pthread_mutex_lock(&activity->lock);
+    bool is_due = activity->looked_at_us == 0 || now_us - activity->looked_at_us >= look_every_us;
+    if (is_due)
+        activity->looked_at_us = now_us;
+    pthread_mutex_unlock(&activity->lock);
+    return is_due;
+}
+
+static bool has_other(const struct last_signs *signs, int64_t organization_id, int64_t since_us)
+{
+    const struct last_sign *other = signs->latest.organization_id == organization_id ? &signs->before : &signs->latest;
+    return other->organization_id != 0 && other->at_us > since_us;
 }
 
 bool activity_has_others(struct activity *activity, int64_t organization_id)
 {
     int64_t now_us = clock_monotonic_us();
     pthread_mutex_lock(&activity->lock);
-    bool is_own = activity->latest.organization_id == organization_id;
-    struct last_call other = is_own ? activity->before : activity->latest;
-    bool found = other.organization_id != 0 && now_us - other.at_us < activity->quiet_us;
+    bool found = has_other(&activity->calls, organization_id, now_us - activity->quiet_us) ||
+                 has_other(&activity->deliveries, organization_id, now_us - delivery_us);
     pthread_mutex_unlock(&activity->lock);
     return found;
 }

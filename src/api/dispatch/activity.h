@@ -1,7 +1,8 @@
 /*
  * Activity: which organizations have had calls lately, in all pools of a
- * service. An organization whose neighbours are idle may use every thread for
- * its slow calls; beside others it leaves them a processor.
+ * service, and whose campaigns are being delivered, in any process. An
+ * organization whose neighbours are idle may use every thread for its slow calls;
+ * beside others it leaves them a processor.
  *
  * Thread-safe. Private to src/api/dispatch.
  */
@@ -21,5 +22,12 @@ void activity_free(struct activity *activity);
 /* Notes that an organization has a call now. Numbers below 1 are no organizations. */
 void activity_note(struct activity *activity, int64_t organization_id) NONNULL(1);
 
-/* Whether another organization has had a call lately. */
+/* True when it is time to look whose campaigns are being delivered; one caller is told so in each interval. */
+MUST_CHECK bool activity_must_look(struct activity *activity) NONNULL(1);
+
+/* Notes that a campaign of an organization is being delivered now. This holds for a few intervals of activity_must_look, so that
+ * slow calls, which look at their beginning, may be long. */
+void activity_note_delivery(struct activity *activity, int64_t organization_id) NONNULL(1);
+
+/* Whether another organization has had a call lately, or has a campaign that is being delivered. */
 bool activity_has_others(struct activity *activity, int64_t organization_id) NONNULL(1);

@@ -111,6 +111,8 @@ static void choose_processes(const struct executor *executor, struct db_conn *co
     const struct executor_config *config = &executor->config;
     if (!config->is_slow || config->activity == NULL || conn == NULL)
         return;
+    if (config->look != NULL && activity_must_look(config->activity))
+        config->look(config->context, conn);
     struct error ignored = { .code = ERR_NONE }; /* a lost connection is found again by the call */
     (void)!db_allow_parallel(conn, !activity_has_others(config->activity, taken->states[0]->turn.organization_id), &ignored);
 }

@@ -40,6 +40,8 @@ struct executor_config {
     void (*run)(void *context, struct db_conn *conn, struct call_state *const *states, size_t count);
     /* Completes a call that never ran. */
     void (*refuse)(void *context, struct call_state *state, const struct error *why);
+    /* Notes the organizations whose campaigns are being delivered; at the beginning of slow calls. NULL: nothing is noted. */
+    void (*look)(void *context, struct db_conn *conn);
     /* Opens the connection of a new thread. */
     bool (*connect)(void *context, struct db_conn **ret_conn, struct error *err);
     void *context;

@@ -44,6 +44,7 @@ static bool on_failure(struct job *job, const struct error *why, struct error *e
 
 const struct job_type job_campaign = {
     .max_attempts = CAMPAIGN_MAX_ATTEMPTS,
+    .is_quick = true, /* the beginning of a send is a part of its delivery */
     .settle = settle,
     .on_failure = on_failure,
 };

@@ -6,8 +6,13 @@
 // it made beside the quiet one is printed, too.
 //
 // BENCH_RECIPIENTS   recipients of the quiet campaign (20,000)
+// BENCH_HOSTILE_CONTACTS  contacts that a search reads (200,000)
 // BENCH_CLIENT_NICE  nice value of the hostile client (10)
 // BENCH_LOADS        the loads to run, with commas between: searches, imports, bodies, refused, connections (all of them)
+// BENCH_FIGURES      the figures to measure, with commas between: calls, campaign (beside each load), all, control (all of these)
+//
+// The campaign is measured beside each load and beside all of them, with the processor time of each group of processes. The control
+// is the campaign beside the same clients and a server that answers each call at once with 503: what clients and loopback alone take.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,11 +21,11 @@ import http from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { Campaign } from '../campaign.mjs';
-import { DURATION_MS, ROUNDS, drive, interleaved, lowerPriority, sized, sizedBy } from '../programs.mjs';
+import { Campaign, processorSeconds } from '../campaign.mjs';
+import { DURATION_MS, ROUNDS, drive, freePort, interleaved, lowerPriority, servePeer, sizedBy } from '../programs.mjs';
 
 const RECIPIENTS = sizedBy('BENCH_RECIPIENTS', 20_000, 1_000);
-const HOSTILE_CONTACTS = sized(200_000, 2_000);
+const HOSTILE_CONTACTS = sizedBy('BENCH_HOSTILE_CONTACTS', 200_000, 2_000);
 const READERS = 4;
 const WRITERS = 4;
 const HOSTILE_CLIENT = fileURLToPath(new URL('../peers/hostile_client.mjs', import.meta.url));
@@ -32,6 +37,7 @@ const LOADS = { // name and width
   refused: ['bodies with a wrong key', 12],
   connections: ['a storm of connections', 16],
 };
+const FIGURES = process.env.BENCH_FIGURES?.split(',') ?? ['calls', 'campaign', 'all', 'control'];
 const GRACE_MS = 300; // a load begins this long before the quiet one is measured
 
 export async function run(report) {
@@ -41,43 +47,97 @@ export async function run(report) {
   const quiet = new Quiet(campaign, server);
   const hostile = await Hostile.create(folder, server, campaign.url);
   const chosen = process.env.BENCH_LOADS?.split(',') ?? Object.keys(LOADS);
-  for (const kind of chosen) {
-    const [name] = LOADS[kind];
-    const found = await interleaved(ROUNDS, {
-      readAlone: () => quiet.reads(),
-      readBeside: () => beside(hostile, [kind], () => quiet.reads()),
-      writeAlone: () => quiet.writes(),
-      writeBeside: () => beside(hostile, [kind], () => quiet.writes()),
-    });
-    report.compare(`p99 of reads beside ${name}, alone`, found.readBeside.p99Us, found.readAlone.p99Us, 'µs', { atMost: 3 });
-    report.compare(`p99 of writes beside ${name}, alone`, found.writeBeside.p99Us, found.writeAlone.p99Us, 'µs', { atMost: 3 });
-    report.note(`the load: ${rounded(found.readBeside.hostilePerSecond)} calls/s beside the reads, ${
-      rounded(found.writeBeside.hostilePerSecond)} beside the writes`);
-    await hostile.settle();
-  }
+  const bench = { report, campaign, server, quiet, hostile };
+  if (FIGURES.includes('calls')) for (const kind of chosen) await compareCalls(bench, kind);
+  if (FIGURES.includes('campaign')) for (const kind of chosen) await compareCampaigns(bench, [kind], LOADS[kind][0]);
+  if (!FIGURES.includes('all') && !FIGURES.includes('control')) return;
+  const calls = await compareCampaigns(bench, chosen, 'all of them');
+  if (FIGURES.includes('control')) await compareControl(bench, chosen, calls);
+}
+
+async function compareCalls({ report, quiet, hostile }, kind) {
+  const [name] = LOADS[kind];
+  const found = await interleaved(ROUNDS, {
+    readAlone: () => quiet.reads(),
+    readBeside: () => beside(hostile, [kind], () => quiet.reads()),
+    writeAlone: () => quiet.writes(),
+    writeBeside: () => beside(hostile, [kind], () => quiet.writes()),
+  });
+  report.compare(`p99 of reads beside ${name}, alone`, found.readBeside.p99Us, found.readAlone.p99Us, 'µs', { atMost: 3 });
+  report.compare(`p99 of writes beside ${name}, alone`, found.writeBeside.p99Us, found.writeAlone.p99Us, 'µs', { atMost: 3 });
+  report.note(`the load: ${rounded(found.readBeside.hostilePerSecond)} calls/s beside the reads, ${
+    rounded(found.writeBeside.hostilePerSecond)} beside the writes`);
+  await hostile.settle();
+}
+
+// Gives the calls a second of each load beside the campaign.
+async function compareCampaigns({ report, campaign, server, hostile }, kinds, name) {
+  const send = async (clients) => {
+    const before = processorTimes(campaign, server, clients);
+    const began = performance.now();
+    const { perSecond, beginMs } = await campaign.send();
+    return { perSecond, beginMs, ...shares(before, processorTimes(campaign, server, clients), performance.now() - began) };
+  };
+  const sent = await interleaved(Math.min(ROUNDS, 3), {
+    alone: () => send([]),
+    beside: () => beside(hostile, kinds, send),
+  });
+  report.compare(`campaign beside ${name}, alone`, sent.beside.perSecond, sent.alone.perSecond, 'messages/s', { atLeast: 0.8 });
+  report.note(`the send begins within ${Math.round(sent.alone.beginMs)} ms alone, ${Math.round(sent.beside.beginMs)} ms beside`);
+  report.note(`processors in use, alone and beside: ${PROCESS_GROUPS.map((group) =>
+    `${group} ${sent.alone[group].toFixed(2)} ${sent.beside[group].toFixed(2)}`).join(', ')}`);
+  await hostile.settle();
+  return Object.fromEntries(kinds.map((kind) => [kind, sent.beside[kind]]));
+}
+
+// The same clients call a server that refuses everything, as often as the service answered them.
+async function compareControl({ report, campaign, hostile }, kinds, calls) {
+  const servers = await Promise.all(kinds.map(async (kind) => {
+    const port = await freePort();
+    const server = await servePeer('refusing_server.mjs', port, Math.round((1000 * LOADS[kind][1]) / calls[kind]));
+    lowerPriority(server.pid, CLIENT_NICE);
+    return server;
+  }));
+  const controls = Object.fromEntries(kinds.map((kind, at) => [kind, servers[at].port]));
   const sent = await interleaved(Math.min(ROUNDS, 3), {
     alone: () => campaign.send(),
-    beside: () => beside(hostile, chosen, () => campaign.send()),
+    beside: () => beside(hostile, kinds, () => campaign.send(), controls),
   });
-  report.compare('campaign beside all of them, alone', sent.beside.perSecond, sent.alone.perSecond, 'messages/s', { atLeast: 0.8 });
+  for (const server of servers) server.end();
+  report.compare('control: campaign beside their clients only, alone', sent.beside.perSecond, sent.alone.perSecond, 'messages/s');
+  report.note(`the clients: ${kinds.map((kind) => `${kind} ${rounded(calls[kind])} calls/s, in the control ${rounded(sent.beside[kind])}`).join('; ')}`);
 }
+
+const PROCESS_GROUPS = ['runner', 'serve', 'database', 'sink', 'clients'];
+
+// The processor seconds so far of each group of processes.
+function processorTimes(campaign, server, clients) {
+  return { ...campaign.processorSeconds(), database: campaign.databaseSeconds(), serve: processorSeconds(server.pid),
+    sink: processorSeconds(campaign.sink.child.pid), clients: clients.reduce((sum, pid) => sum + processorSeconds(pid), 0) };
+}
+
+const shares = (before, after, elapsedMs) => Object.fromEntries(PROCESS_GROUPS.map((group) =>
+  [group, (after[group] - before[group]) / (elapsedMs / 1000)]));
 
 const rounded = (rate) => Number(rate.toPrecision(3));
 
-// Measures while loads run. Each must have done something, else the figure would mean nothing.
-async function beside(hostile, kinds, measure) {
-  const loads = await Promise.all(kinds.map((kind) => hostile.begin(kind)));
+// Measures while loads run. Each must have done something, else the figure would mean nothing. `ports`: of each load, instead of
+// that of the service.
+async function beside(hostile, kinds, measure, ports = {}) {
+  const loads = await Promise.all(kinds.map((kind) => hostile.begin(kind, ports[kind])));
   const begun = Date.now();
   await new Promise((resolve) => { setTimeout(resolve, GRACE_MS); });
   let figures;
   let done;
   try {
-    figures = await measure();
+    figures = await measure(loads.map(({ pid }) => pid));
   } finally {
     done = await Promise.all(loads.map((load) => load.end()));
   }
   if (Math.min(...done) === 0) throw new Error('a load did nothing');
-  return { ...figures, hostilePerSecond: done.reduce((sum, count) => sum + count) / ((Date.now() - begun) / 1000) };
+  const perSecond = done.map((count) => count / ((Date.now() - begun) / 1000));
+  return { ...figures, ...Object.fromEntries(kinds.map((kind, at) => [kind, perSecond[at]])),
+    hostilePerSecond: perSecond.reduce((sum, rate) => sum + rate) };
 }
 
 class Quiet {
@@ -115,9 +175,10 @@ class Hostile {
   }
 
   // Starts a client. Its end gives the number of calls that were answered.
-  async begin(kind) {
+  async begin(kind, control) {
     const [, width] = LOADS[kind];
-    const client = spawn(process.execPath, [HOSTILE_CLIENT, String(this.port), this.key, kind, String(width)],
+    const words = [control ?? this.port, this.key, kind, width, ...(control ? ['control'] : [])].map(String);
+    const client = spawn(process.execPath, [HOSTILE_CLIENT, ...words],
       { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
     lowerPriority(client.pid, CLIENT_NICE);
     let output = '';
@@ -127,6 +188,7 @@ class Hostile {
       client.on('close', () => reject(new Error('the hostile client did not start')));
     });
     return {
+      pid: client.pid,
       end: async () => {
         client.stdin.end();
         const [status] = await closed;

@@ -1,7 +1,9 @@
 // The client of the hostile organization of the bench `neighbours`: it prints "ready", repeats one kind of call until its input ends,
 // and prints how many calls were answered.
 //
-//   node hostile_client.mjs PORT KEY searches|imports|bodies|refused|connections WIDTH
+//   node hostile_client.mjs PORT KEY searches|imports|bodies|refused|connections WIDTH [control]
+//
+// With "control" the server refuses every call.
 
 import http from 'node:http';
 import net from 'node:net';
@@ -11,7 +13,7 @@ const VALUE_BYTES = 4000;
 const IMPORT_BYTES = 6_000_000; // of at most 6 MiB
 const ADDRESS = '127.0.0.2'; // connections are bounded by peer, and the quiet organization is another peer
 
-const [portText, key, kind, width] = process.argv.slice(2);
+const [portText, key, kind, width, control] = process.argv.slice(2);
 const port = Number(portText);
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
 
@@ -63,13 +65,15 @@ function post(path, body, accepted, secret = key) {
       let text = '';
       reply.setEncoding('utf8');
       reply.on('data', (part) => { text = (text + part).slice(0, 400); });
-      reply.on('end', () => (accepted.includes(reply.statusCode) ? resolve() : reject(new Error(`${path}: ${reply.statusCode} ${text}`))));
+      reply.on('end', () => (isAccepted(accepted, reply.statusCode) ? resolve() : reject(new Error(`${path}: ${reply.statusCode} ${text}`))));
     });
     // A refusal may close the connection before the whole body is written.
     request.on('error', (error) => (accepted.includes(401) ? resolve() : reject(error)));
     request.end(body);
   });
 }
+
+const isAccepted = (accepted, status) => (control ? status === 503 : accepted.includes(status));
 
 let done = 0;
 let ended = false;

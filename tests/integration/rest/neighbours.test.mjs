@@ -3,10 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
+import net from 'node:net';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { SqlSession } from '../../lib/database.mjs';
 import { installationFor } from '../../lib/installation.mjs';
+import { freePort } from '../../lib/ports.mjs';
 import { until } from '../../lib/processes.mjs';
+import { Mailing } from '../../faults/mailing.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const LOW_NICE = 10;
@@ -113,4 +117,72 @@ async function judgeLargeBody({ busy, holder, watcher, low }) {
   });
   await holder.rows('commit');
   assert.notEqual((await imported).status, 503);
+}
+
+/** A relay that takes connections and says nothing, so that a send lasts until the end of the test. */
+async function silentRelay(t) {
+  const sockets = new Set();
+  const relay = net.createServer((socket) => sockets.add(socket.on('error', () => {}))).listen(0, '127.0.0.1');
+  await new Promise((resolve) => { relay.on('listening', resolve); });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    relay.close();
+  });
+  return `smtp://127.0.0.1:${relay.address().port}?tls=none&timeout=300`;
+}
+
+const SLOW_THREADS = 4; // that one organization has alone
+const SHARE_BESIDE = Math.max(1, Math.min(SLOW_THREADS, availableParallelism() - 1));
+
+test('an organization whose campaign is delivered counts as a neighbour of slow calls, without calls of its own (R-084)', LIMIT, async (t) => {
+  const mailing = await Mailing.prepare({ addresses: ['reader@readers.example'], sinks: [await silentRelay(t)] });
+  t.after(async () => assert.deepEqual(await mailing.dispose(), [], 'left behind'));
+  const { installation } = mailing;
+  const port = await freePort();
+  const server = await installation.serve('--metrics', `127.0.0.1:${port}`);
+  const busy = await organization(installation, server, 'Busy');
+  assert.equal((await saveBatch(busy, 'held@example.com', 'First')).status, 200);
+  const holder = await SqlSession.open(installation);
+  const watcher = await SqlSession.open(installation); // a transaction sees the sessions as they were at its first look
+  try {
+    await startHeld({ mailing, holder, watcher });
+    await until('a range is leased', async () => (await watcher.rows('select 1 from send_ranges where lease_until > clock_timestamp()')).length > 0);
+    // A slow call looks for deliveries when nobody did so lately.
+    await until('a slow call has seen the delivery', async () => {
+      await saveBatch(busy, 'held@example.com', 'Again');
+      const held = await waitingBeside({ busy, holder, watcher, port });
+      return held === SLOW_CALLS - SHARE_BESIDE;
+    });
+  } finally {
+    await Promise.all([holder.close(), watcher.close()]);
+  }
+});
+
+/** Starts a send whose beginning waits for a lock meanwhile: its server process has the usual priority, because the sender waits for it. */
+async function startHeld({ mailing, holder, watcher }) {
+  await holder.rows('begin');
+  await holder.rows('lock table send_recipients in share mode');
+  await mailing.start();
+  const waiting = await until('the beginning of the send waits', async () => {
+    const pids = await watcher.rows("select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'posthorn worker%'");
+    return pids.length > 0 && pids;
+  });
+  assert.deepEqual(waiting.map(niceOf), waiting.map(() => niceOf(mailing.installation.postmasterPid)));
+  await holder.rows('commit');
+}
+
+/** The slow calls that wait in the queue while all that run wait for a row. */
+async function waitingBeside({ busy, holder, watcher, port }) {
+  await holder.rows('begin');
+  await holder.rows("select id from contacts where email_key = 'held@example.com' for update");
+  const calls = Array.from({ length: SLOW_CALLS }, (_, number) => saveBatch(busy, 'held@example.com', `Name ${number}`));
+  const counts = [SLOW_CALLS - SHARE_BESIDE, SLOW_CALLS - SLOW_THREADS];
+  const waiting = await until('all calls wait', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const count = Number(/posthorn_calls_waiting\{lane="slow"\} (\d+)/.exec(text)[1]);
+    return counts.includes(count) && (await watcher.rows(WAITING)).length === SLOW_CALLS - count && count;
+  });
+  await holder.rows('commit');
+  for (const { status } of await Promise.all(calls)) assert.equal(status, 200);
+  return waiting;
 }

@@ -505,6 +505,26 @@ static void test_another_organization_is_seen_for_a_while(void **state)
     activity_free(activity);
 }
 
+static void test_a_delivery_is_a_sign_of_an_organization(void **state)
+{
+    (void)state;
+    struct activity *activity = activity_new(1);
+    assert_true(activity_must_look(activity));
+    assert_false(activity_must_look(activity));
+    activity_note_delivery(activity, 0);
+    assert_false(activity_has_others(activity, 1));
+    activity_note_delivery(activity, 1);
+    assert_false(activity_has_others(activity, 1));
+    assert_true(activity_has_others(activity, 2));
+    activity_note_delivery(activity, 2);
+    /* Calls of others do not hide it. */
+    for (int organization = 3; organization < 6; organization++)
+        activity_note(activity, organization);
+    assert_true(activity_has_others(activity, 1));
+    assert_true(activity_has_others(activity, 2));
+    activity_free(activity);
+}
+
 static struct executor *shared_executor(struct activity *activity)
 {
     struct executor_config config = {
@@ -737,6 +757,7 @@ int main(void)
         TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
         TEST(test_one_organization_fills_its_share_of_the_queue),
         TEST(test_another_organization_is_seen_for_a_while),
+        TEST(test_a_delivery_is_a_sign_of_an_organization),
         TEST(test_beside_others_the_share_is_smaller),
         TEST(test_alone_the_share_is_large),
         TEST(test_without_a_connection_calls_are_refused),
