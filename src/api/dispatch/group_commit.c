@@ -335,36 +335,57 @@ static bool try_batch(struct batch_try *this_try)
 
 /* ---- The end ---- */
 
-/* Notifies workers and steppers of what was committed. The members of a brand follow one another. */
-static void wake_others(const struct group_commit *batch)
+/* Who is notified of what was committed. */
+struct wakes {
+    bool has_jobs;
+    int64_t *brand_ids; /* whose steppers have runs */
+    size_t brand_count;
+};
+
+/* The members of a brand follow one another. */
+static struct wakes wakes_of(const struct group_commit *batch, struct arena *arena)
 {
-    bool has_jobs = false;
-    int64_t woken_brand = 0;
+    struct wakes wakes = { .brand_ids = arena_array(arena, batch->count, sizeof(int64_t)) };
     for (size_t i = 0; i < batch->count; i++) {
         const struct member *member = &batch->members[i];
         const struct reply *reply = &member->state->call->reply;
+        int64_t brand_id = member->ctx.work.brand_id;
         if (member->is_refused)
             continue;
-        has_jobs = has_jobs || reply->job_id != 0;
-        if (!reply->starts_runs || member->ctx.work.brand_id == woken_brand)
-            continue;
-        dispatch_wake_steppers(&member->ctx.work);
-        woken_brand = member->ctx.work.brand_id;
+        wakes.has_jobs = wakes.has_jobs || reply->job_id != 0;
+        if (reply->starts_runs && (wakes.brand_count == 0 || wakes.brand_ids[wakes.brand_count - 1] != brand_id))
+            wakes.brand_ids[wakes.brand_count++] = brand_id;
     }
-    if (has_jobs)
+    return wakes;
+}
+
+static void wake_others(const struct group_commit *batch, const struct wakes *wakes, struct arena *arena)
+{
+    for (size_t i = 0; i < wakes->brand_count; i++) {
+        struct work work = {
+            .engine = batch->api->engine,
+            .arena = arena,
+            .conn = batch->conn,
+            .brand_id = wakes->brand_ids[i],
+        };
+        dispatch_wake_steppers(&work);
+    }
+    if (wakes->has_jobs)
         dispatch_wake_workers(batch->conn);
 }
 
+/* The answers do not wait for the notifications. */
 static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
 {
-    if (ok)
-        wake_others(batch);
+    ARENA_SCOPE arena = arena_new(0);
+    struct wakes wakes = ok ? wakes_of(batch, arena) : (struct wakes){ .has_jobs = false };
     for (size_t i = 0; i < batch->count; i++) {
         const struct member *member = &batch->members[i];
         struct call_state *state = member->state;
         dispatch_queue_duplicates(batch->api, dispatch_leave_key(batch->api, state));
         dispatch_finish(batch->api, state, ok && !member->is_refused, member->is_refused ? &member->refusal : err);
     }
+    wake_others(batch, &wakes, arena);
     batch->count = 0;
 }
 

@@ -51,7 +51,7 @@ void dispatch_wake_workers(struct db_conn *conn)
 void dispatch_wake_steppers(const struct work *work)
 {
     struct error ignored = { .code = ERR_NONE };
-    if (!runs_notify(work, &ignored))
+    if (!runs_notify_at_once(work, &ignored))
         return;
 }
 

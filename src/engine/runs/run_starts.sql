@@ -33,6 +33,12 @@ select id from started order by id;
 -- params: brand_id bigint
 select pg_notify('posthorn_step', :brand_id::bigint::text);
 
+-- The same outside a transaction. A notification makes PostgreSQL write a commit record; nobody waits for the disk for it, because a
+-- restarted server has forgotten all notifications.
+-- name: run_notify_brand_at_once :exec
+-- params: brand_id bigint
+select set_config('synchronous_commit', 'off', true), pg_notify('posthorn_step', :brand_id::bigint::text);
+
 -- Keeps steppers from letting a run of these addresses begin to wait for an event, until the end of the transaction. A stepper tries
 -- the same lock (run_lock_addresses) and leaves the run for later when it fails. So an event either is there when the run begins to
 -- wait, or finds it waiting.

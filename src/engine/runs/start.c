@@ -1,5 +1,6 @@
 #include "engine/runs/start.h"
 
+#include "base/panic.h"
 #include "db/advisory_locks.h"
 #include "sql/run_starts.h"
 
@@ -150,4 +151,12 @@ bool runs_notify(const struct work *work, struct error *err)
 {
     struct run_notify_brand_params notify = { .brand_id = work->brand_id };
     return sql_run_notify_brand(work->conn, work->arena, &notify, NULL, err);
+}
+
+bool runs_notify_at_once(const struct work *work, struct error *err)
+{
+    if (db_in_transaction(work->conn))
+        panic("a notification would take the durability of an open transaction");
+    struct run_notify_brand_at_once_params notify = { .brand_id = work->brand_id };
+    return sql_run_notify_brand_at_once(work->conn, work->arena, &notify, NULL, err);
 }

@@ -59,3 +59,6 @@ MUST_CHECK bool runs_wake_by_messages(const struct work *work, struct int_list m
  * transaction with a notification commit at a time, so many short ones notify after their commit. A lost notification costs a
  * second: the steppers look themselves. */
 MUST_CHECK bool runs_notify(const struct work *work, struct error *err) NONNULL(1, 2);
+
+/* The same behind the commit of the caller: no transaction may be open. It does not wait for the disk. */
+MUST_CHECK bool runs_notify_at_once(const struct work *work, struct error *err) NONNULL(1, 2);
