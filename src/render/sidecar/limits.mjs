@@ -29,6 +29,8 @@ export const LIMITS = Object.freeze({
   selectorParens: 8,
   /** Simple selectors times elements. The work of inlining is proportional to it. A real newsletter needs 0.5 million. */
   inliningWork: 4_000_000,
+  /** Blocks of documents whose HTML is kept, in characters of their MJML and HTML. */
+  keptBlockChars: 2_000_000,
   /** Characters of a JSX source, and brackets open at one point. The compiler is recursive: a few KB of stack per bracket. */
   jsxChars: 200_000,
   jsxBrackets: 500,

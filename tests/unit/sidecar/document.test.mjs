@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 
-import { drawDocument } from '../../../src/render/sidecar/document/draw.mjs';
+import { documentMjml, drawDocument } from '../../../src/render/sidecar/document/draw.mjs';
 import { inline } from '../../../src/render/sidecar/document/inline.mjs';
+import { KeptBlocks } from '../../../src/render/sidecar/document/kept_blocks.mjs';
 import { zoneName } from '../../../src/render/sidecar/document/phrases.mjs';
+import { renderMjml } from '../../../src/render/sidecar/mjml/mjml.mjs';
 import { findHazards } from './hazards.mjs';
 
 const declared = JSON.parse(readFileSync(new URL('../../../schemas/document.json', import.meta.url), 'utf8'));
@@ -53,7 +55,9 @@ function* everyBlock() {
 }
 
 const documentOf = (blocks, more = {}) => ({ title: 'Sample', ...more, blocks: blocks.map((block, i) => ({ id: `b${i + 1}`, ...block })) });
-const draw = (blocks, more) => drawDocument(documentOf(blocks, more), LOOK, BRAND);
+/** Nothing is kept from another drawing, so blocks are equal only when they are drawn equally. */
+const drawAfresh = (document) => drawDocument(document, LOOK, BRAND, undefined, new KeptBlocks());
+const draw = (blocks, more) => drawAfresh(documentOf(blocks, more));
 const partOf = ({ html, blocks }, id) => {
   const { begin, end } = blocks.find((block) => block.id === id);
   return Buffer.from(html).subarray(begin, end).toString();
@@ -99,7 +103,7 @@ describe('documents', () => {
     const below = (bound) => Math.floor(random() * bound);
     const all = [...everyBlock()];
     const numbered = Array.from({ length: 12 }, (_, i) => ({ id: `b${i + 1}`, tone: TONES[below(TONES.length)], ...all[below(all.length)] }));
-    let before = await drawDocument({ title: 'Sample', blocks: numbered }, LOOK, BRAND);
+    let before = await drawAfresh({ title: 'Sample', blocks: numbered });
     let blocks = numbered;
     for (let round = 0; round < 12; round++) {
       const at = below(blocks.length);
@@ -113,7 +117,7 @@ describe('documents', () => {
         () => others,
         () => others.toSpliced(place, 0, blocks[at]),
       ][round % 4]();
-      const after = await drawDocument({ title: 'Sample', blocks }, LOOK, BRAND);
+      const after = await drawAfresh({ title: 'Sample', blocks });
       const named = round % 4 === 0 ? blocks[at].id : null;
       const old = new Set(before.blocks.map(({ id }) => id));
       for (const { id } of after.blocks) {
@@ -121,6 +125,40 @@ describe('documents', () => {
       }
       before = after;
     }
+  });
+
+  test('the MJML of every variant is valid to mjml', async () => {
+    const { warnings } = await renderMjml(documentMjml(documentOf([...everyBlock()]), LOOK, BRAND));
+    assert.deepEqual(warnings, []);
+  });
+
+  test('a document with kept blocks is drawn as one without', async () => {
+    const all = [...everyBlock()];
+    const kept = new KeptBlocks();
+    const drawn = async (blocks, more = {}, look = LOOK) => {
+      const document = documentOf(blocks, more);
+      const result = await drawDocument(document, look, BRAND, undefined, kept);
+      assert.deepEqual(result, await drawDocument(document, look, BRAND, undefined, new KeptBlocks()));
+    };
+    await drawn(all.slice(0, 20));
+    await drawn(all.slice(0, 20).reverse());
+    await drawn(all.slice(10, 20).map((block) => ({ ...block, showIf: "contact.plan == 'pro'" })));
+    await drawn(all.slice(0, 10), { dir: 'rtl', lang: 'de' });
+    await drawn(all.slice(0, 10), {}, { ...LOOK, width: 640, bodyFont: 'Verdana, sans-serif' });
+  });
+
+  test('kept blocks are bounded, and those that were not used for long are forgotten first', () => {
+    const kept = new KeptBlocks(100);
+    const part = (chars) => ({ parts: ['x'.repeat(chars - 1)], queries: [], styles: [] }); // and a character of the key
+    for (const key of ['a', 'b']) kept.set(key, part(40));
+    kept.get('a');
+    kept.set('c', part(40));
+    assert.deepEqual(['a', 'b', 'c'].map((key) => kept.get(key) !== undefined), [true, false, true]);
+    assert.equal(kept.chars, 80);
+    kept.set('d', part(101));
+    assert.equal(kept.get('d'), undefined);
+    kept.set('c', part(50));
+    assert.equal(kept.chars, 90);
   });
 
   test('text of a caller is text', async () => {

@@ -35,11 +35,14 @@ const withoutLoneColumns = (html) => html.replace(LONE_COLUMN, 'text-align:left;
 
 // ---- Attributes and styles ----
 
-/** What mjml writes in its start tags, and the shorter form. A table has no border unless it is asked for. */
+/**
+ * What mjml writes in its start tags, and the shorter form. A table has no border unless it is asked for. A lookbehind that begins with a
+ * repetition would be tried at every character, so such a pattern keeps the beginning as a group.
+ */
 const SHORTER = [
   [/background:(#\w+);background-color:\1;/g, 'background-color:$1;'],
   [/border="0" (?=cellpadding="0" cellspacing="0" (?:role="presentation"|style="border-top:))/g, ''],
-  [/(?<=<table\s[^<>]*) style="vertical-align:top;"/g, ''],
+  [/(<table\s[^<>]*) style="vertical-align:top;"/g, '$1'],
   [/(?<=<td\s[^<>]*style="font-size:0px;padding:)0px 0(?:px)? 0px(?=;)/g, '0'],
   [/(?<=<td\s[^<>]*style="font-size:0px;padding:)0px 0(?:px)? (?=\d)/g, '0 0 '],
   [/margin:0px auto;/g, 'margin:0 auto;'],
@@ -52,12 +55,12 @@ const DIRECTION = /(?<=<td\s+style=")direction:ltr;(?=font-size:0px;padding:)|(?
 /** Cells inherit it from the element around all blocks. */
 const BREAKS = 'word-break:break-word;';
 const OUTER = /(?<=<div\s[^<>]*aria-roledescription="email"[^<>]*style=")(?=word-spacing:normal;)/;
-const BREAKS_OF_CELLS = new RegExp(`(?<=<td\\s[^<>]*style="font-size:0px;padding:[^"]*)${BREAKS}(?=")`, 'g');
+const BREAKS_OF_CELLS = new RegExp(`(<td\\s[^<>]*style="font-size:0px;padding:[^"]*)${BREAKS}(?=")`, 'g');
 
 function withoutRepetitions(html) {
   const shorter = SHORTER.reduce((text, [pattern, by]) => text.replace(pattern, by), html);
   const undirected = LEFT_TO_RIGHT.test(shorter) ? shorter.replace(DIRECTION, '') : shorter;
-  return OUTER.test(undirected) ? undirected.replace(OUTER, BREAKS).replace(BREAKS_OF_CELLS, '') : undirected;
+  return OUTER.test(undirected) ? undirected.replace(OUTER, BREAKS).replace(BREAKS_OF_CELLS, '$1') : undirected;
 }
 
 /** @param {string} html as mjml writes it */

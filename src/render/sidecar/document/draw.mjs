@@ -12,6 +12,7 @@ import * as content from './blocks/content.mjs';
 import * as opening from './blocks/opening.mjs';
 import { compact } from './compact.mjs';
 import { attribute, plain } from './inline.mjs';
+import { KeptBlocks } from './kept_blocks.mjs';
 import { Parts } from './parts.mjs';
 import { styleSheet } from './style.mjs';
 
@@ -58,21 +59,36 @@ function headOf(document, look, { blocks }) {
   ].join('');
 }
 
-/** The MJML of a document; with `marks` around its blocks. */
-export function documentMjml(document, look, brand) {
+/** The MJML of a document, with marks around its blocks. `wrap` changes the MJML of each of them. */
+export function documentMjml(document, look, brand, wrap = (mjml) => mjml) {
   const locale = localeOf(document, brand);
-  const blocks = document.blocks.map((block) => raw(markOf(block.id, 'begin')) + drawBlock(block, look, locale) + raw(markOf(block.id, 'end')));
+  const blocks = document.blocks.map((block, i) => raw(markOf(block.id, 'begin')) + wrap(drawBlock(block, look, locale), i) + raw(markOf(block.id, 'end')));
   return `<mjml lang="${attribute(locale.lang)}" dir="${locale.dir}">${headOf(document, look, document)}`
     + `<mj-body width="${look.width}px" background-color="${look.light.page}" css-class="page">${blocks.join('')}</mj-body></mjml>`;
 }
 
+/** The HTML of a document as mjml makes it. Blocks that are kept are not made again. */
+function renderDocument(document, look, brand, keptBlocks) {
+  const keys = [];
+  const found = [];
+  const source = documentMjml(document, look, brand, (mjml, i) => {
+    keys[i] = JSON.stringify([look.width, look.bodyFont, mjml]);
+    found[i] = keptBlocks.get(keys[i]);
+    return `<mj-kept name="${i}">${found[i] === undefined ? mjml : ''}</mj-kept>`;
+  });
+  return renderMjml(source, { get: (i) => found[i], set: (i, block) => keptBlocks.set(keys[i], block) });
+}
+
+const lately = new KeptBlocks();
+
 /**
  * @param {(html: string) => string} shorten what a test replaces, to compare the pictures
+ * @param {KeptBlocks} keptBlocks those of this thread, or those of a test
  * @returns the result of a preparation, with `blocks`: [{id, begin, end}], the places of the blocks in `html` in bytes
  * @throws {import('../errors.mjs').RequestError}
  */
-export async function drawDocument(document, look, brand, shorten = compact) {
-  const { html: source, warnings } = await renderMjml(documentMjml(document, look, brand));
+export async function drawDocument(document, look, brand, shorten = compact, keptBlocks = lately) {
+  const { html: source, warnings } = await renderDocument(document, look, brand, keptBlocks);
   const prepared = prepareHtml({ content: shorten(source.replaceAll(NO_HEIGHT, '')), warnings });
   const { text: html, places } = takeMarks(prepared.html);
   return {

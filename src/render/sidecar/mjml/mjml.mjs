@@ -10,6 +10,7 @@ import parseMjml from 'mjml-parser-xml';
 
 import { importFailed, quote } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';
+import { keptPreset } from './kept_parts.mjs';
 
 /** Without a file path mjml does not look into the file system at all. */
 const OPTIONS = { ignoreIncludes: true, filePath: '', actualPath: '', keepComments: false, minify: false, beautify: false,
@@ -27,13 +28,17 @@ const HAS_TEXT = 'mj-html-attribute';
 
 /**
  * @param {string} source
+ * @param {import('./kept_parts.mjs').Kept|null} kept for a source of our own: what is known of its <mj-kept> elements. Such a source is not
+ *   validated by mjml.
  * @returns {Promise<{html: string, warnings: {code: string, message: string}[]}>}
  */
-export async function renderMjml(source) {
+export async function renderMjml(source, kept = null) {
   const mask = new TemplateMask(source.toWellFormed().replace(/^\ufeff/, ''));
   checkTags(mask.text);
-  const lostTextLine = new TreeCheck(mask).run(parse(mask.text));
-  const { html, errors } = await render(mask);
+  const preset = kept === null ? null : keptPreset(kept, mask);
+  const tree = parse(mask.text);
+  const lostTextLine = new TreeCheck(mask, preset?.components ?? []).run(tree);
+  const { html, errors } = await render(tree, mask, preset);
   if (html.length > LIMITS.contentChars) throw importFailed('The MJML grows too large when it is rendered.');
   return { html: mask.restore(html), warnings: warningsOf(errors, lostTextLine, mask) };
 }
@@ -58,6 +63,21 @@ class TemplateMask {
 
   restore(text) {
     return text.replace(this.words, (_, i) => this.#expressions[i].raw);
+  }
+
+  /** The text without words: [text, expression, text, …]. */
+  split(text) {
+    return text.split(this.words).map((part, i) => (i % 2 === 0 ? part : this.#expressions[part].raw));
+  }
+
+  /** The text that `split`, also that of another mask, has divided. */
+  join(parts) {
+    return parts.map((part, i) => (i % 2 === 0 ? part : this.#wordOf(part))).join('');
+  }
+
+  #wordOf(raw) {
+    this.#expressions.push({ raw, line: null });
+    return `m${this.nonce}x${this.#expressions.length - 1}m`;
   }
 
   /** The first expression in a text: { raw, line }, or null. */
@@ -110,8 +130,9 @@ class TreeCheck {
   #count = 0;
   #lostTextLine = null;
 
-  constructor(mask) {
+  constructor(mask, more) {
     this.mask = mask;
+    this.components = { ...components, ...Object.fromEntries(more.map((component) => [component.getTagName(), component])) };
   }
 
   /** The line of the first element whose text mjml drops, or null. */
@@ -125,7 +146,7 @@ class TreeCheck {
 
   #element({ tagName, line, content = '', attributes = {}, children = [] }) {
     if (++this.#count > LIMITS.mjmlElements) throw importFailed(`The MJML has more than ${LIMITS.mjmlElements} elements.`);
-    const component = components[tagName];
+    const component = this.components[tagName];
     if (!component && !NOT_COMPONENTS.has(tagName)) {
       throw importFailed(`Line ${line}: <${quote(this.mask.restore(tagName))}> is not an MJML element; put HTML into mj-text or mj-raw.`);
     }
@@ -147,7 +168,7 @@ class TreeCheck {
  * Runs mjml with a random generator that is seeded from the source: mjml uses random names (of carousels and menus), and
  * equal sources must give equal bytes.
  */
-async function render({ text, nonce }) {
+async function render(tree, { text, nonce }, preset) {
   const { random } = Math;
   let state = Number.parseInt(nonce.slice(0, 8), 16);
   Math.random = () => {
@@ -156,7 +177,8 @@ async function render({ text, nonce }) {
   };
   try {
     // By default mjml links to style sheets of web fonts, which an import removes. The object is new because mjml modifies it.
-    return await mjml2html(text, { ...OPTIONS, fonts: {} });
+    const options = preset === null ? OPTIONS : { ...OPTIONS, presets: [preset], validationLevel: 'skip' };
+    return await mjml2html(tree, { ...options, fonts: {} });
   } catch (error) {
     if (error instanceof RangeError) throw importFailed('The MJML is nested too deeply to be rendered.');
     throw await whyNotRendered(text);
@@ -178,7 +200,7 @@ function errorText({ line, tagName, message }) {
 
 function warningsOf(errors, lostTextLine, mask) {
   const warnings = [];
-  if (errors.length > 0) {
+  if (errors?.length > 0) {
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
     warnings.push({ code: 'MJML_INVALID', message: `${mask.restore(errorText(errors[0]))}${more}.` });
   }
