@@ -1,7 +1,7 @@
 // Durable fires. Over 8 connections, each POST …/fire has an Idempotency-Key and a new address, so it saves a contact, seals a payload,
 // starts a run, and writes an instance, two events, a key and an audit row. The peer is pgbench with 8 clients, which writes the same rows
 // in one transaction of prepared statements, to tables with the same columns and indexes on the same server. fsync and
-// synchronous_commit are on.
+// synchronous_commit are on. On both sides a notification follows the commit and does not wait for the disk.
 
 import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -93,7 +93,7 @@ class Server {
       `insert into bench.audit_log (occurred_at, organization_id, brand_id, door, request_id, operation, subjects) values (now(), 1, 1, 'rest', :n::text, 'triggers.fire', '{a,b,c}');`,
       `update bench.idempotency_keys set status = 202, body = repeat('x', 200) where organization_id = 1 and key_hash = decode(md5(:n::text), 'hex');`,
       'commit;',
-      `notify posthorn_bench;`,
+      `select set_config('synchronous_commit', 'off', true), pg_notify('posthorn_bench', '');`,
     ].join('\n'));
   }
 
