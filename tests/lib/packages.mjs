@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 const BUILD = join(import.meta.dirname, '../../build');
 
 /** The folder with the packages of the suite `name`. The environment variable NAME_INSTALL names another one. */
 export function packageFolder(name) {
-  const folder = process.env[`${name.toUpperCase()}_INSTALL`] ?? join(BUILD, name);
+  const folder = resolve(process.env[`${name.toUpperCase()}_INSTALL`] ?? join(BUILD, name)); // packages are required by absolute paths only
   if (!existsSync(join(folder, 'package.json'))) throw new Error(`${folder} does not hold the packages of tests/${name}; tests/${name}.sh installs them`);
   return folder;
 }
