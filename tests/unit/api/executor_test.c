@@ -510,7 +510,11 @@ static void test_a_delivery_is_a_sign_of_an_organization(void **state)
     (void)state;
     struct activity *activity = activity_new(1);
     assert_true(activity_must_look(activity));
-    assert_false(activity_must_look(activity));
+    /* The interval may pass between two of these calls, but not between all of them. */
+    int looks = 0;
+    for (int call = 0; call < 100; call++)
+        looks += activity_must_look(activity) ? 1 : 0;
+    assert_in_range(looks, 0, 99);
     activity_note_delivery(activity, 0);
     assert_false(activity_has_others(activity, 1));
     activity_note_delivery(activity, 1);
