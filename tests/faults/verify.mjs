@@ -53,7 +53,7 @@ function verifyKills(breaches, doubled, kills) {
   return strays;
 }
 
-function verifyFigures(breaches, outcome, by, held) {
+function verifyFigures(breaches, outcome, by, held, isCarrier) {
   const { stats, counted, send } = outcome;
   const delivered = by('delivered');
   const bounced = by('bounced');
@@ -66,7 +66,8 @@ function verifyFigures(breaches, outcome, by, held) {
     breaches.check(events.length === people.size && same(new Set(events), people), `${events.length} events ${type} for ${people.size} recipients`);
     breaches.check((counted[type] ?? 0) === people.size, `the hours count ${counted[type] ?? 0} ${type} for ${people.size} recipients`);
   }
-  const status = held.size === 0 ? 'completed' : 'partially_completed';
+  const ended = held.size === 0 ? 'completed' : 'partially_completed';
+  const status = isCarrier ? 'running' : ended;
   breaches.check(send.status === status, `the send is ${send.status} instead of ${status}`);
   breaches.check(outcome.open === 0, `${outcome.open} ranges and retries are still open`);
 }
@@ -74,9 +75,10 @@ function verifyFigures(breaches, outcome, by, held) {
 /**
  * `records` of the sinks; `kills` ({atNs, goneNs, sessions}) in their order; `mayDouble`: how many duplicates and uncertain messages
  * the disturbance allows altogether, when it was not a kill; `perSession`: and of each session. `isHolding`: a held recipient may have
- * got nothing, and counts as unseen instead of missing. `skipped`: recipients that must not be mailed.
+ * got nothing, and counts as unseen instead of missing. `skipped`: recipients that must not be mailed. `isCarrier`: the send carries
+ * the messages of an automation and never ends.
  */
-export function verify({ addresses, records, outcome, kills = [], mayDouble = 0, perSession = 1, isHolding = false, skipped = new Set() }) {
+export function verify({ addresses, records, outcome, kills = [], mayDouble = 0, perSession = 1, isHolding = false, skipped = new Set(), isCarrier = false }) {
   const breaches = new Breaches();
   const results = new Map(outcome.results.map(([address, result, reason, uncertain, attempts]) => [address, { result, reason, uncertain, attempts }]));
   const by = (result) => new Set([...results].filter(([, each]) => each.result === result).map(([address]) => address));
@@ -102,7 +104,7 @@ export function verify({ addresses, records, outcome, kills = [], mayDouble = 0,
   const bound = mayDouble + kills.reduce((sum, { sessions }) => sum + sessions, 0);
   breaches.check(doubled.length <= bound, `${doubled.length} duplicates where ${bound} are allowed`);
   breaches.check(uncertain.length <= bound, `${uncertain.length} uncertain rows where ${bound} are allowed`);
-  verifyFigures(breaches, outcome, by, held);
+  verifyFigures(breaches, outcome, by, held, isCarrier);
   return {
     recipients: addresses.length, recorded: copies.size, missing: missing.length, duplicates: doubled.length, bound,
     uncertain: uncertain.length, held: held.size, unseen: [...held].filter((address) => !copies.has(address)).length, breaches: breaches.list,

@@ -45,6 +45,18 @@ test('a held recipient may have got nothing with --uncertain hold, and only with
   assert.deepEqual(verify(holding).breaches, ['1 are missing, such as c@x']);
 });
 
+test('a send that carries messages of an automation stays running, with a held recipient as well', () => {
+  const carried = campaign();
+  const { outcome } = carried;
+  outcome.results[1] = ['b@x', 'held', null, true, 2];
+  outcome.events = outcome.events.filter(([, address]) => address !== 'b@x');
+  outcome.stats = { accepted: 2, sent: 2, delivered: 2, bounced: 1, skipped: 0, failed: 0, held: 1 };
+  outcome.counted = { sent: 2, delivered: 2, bounced: 1 };
+  assert.deepEqual(verify({ ...carried, isCarrier: true }).breaches, ['the send is completed instead of running']);
+  outcome.send.status = 'running';
+  assert.deepEqual(verify({ ...carried, isCarrier: true }).breaches, []);
+});
+
 const WRONGS = {
   'are missing': ({ records }) => records.pop(),
   'another outcome': ({ outcome }) => { outcome.results[2][1] = 'bounced'; },
