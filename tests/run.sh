@@ -13,4 +13,13 @@ cd "$(dirname "$0")/.."
 
 bash tests/setup.sh
 . tests/node22.sh
-exec "$NODE" tests/runner/main.mjs "$@"
+
+# The tests make hundreds of database clusters in /tmp, and creating and deleting their files takes a fifth of the processor time when
+# /tmp is on a disk. With enough memory, this run gets a /tmp in memory, which nothing else sees and which ends with it.
+MEMORY_KIB=$((8 * 1024 * 1024))
+available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+in_memory=(unshare --mount sh -c 'mount -t tmpfs -o mode=1777,size=50% tmpfs /tmp && exec "$@"' sh)
+if ((available < MEMORY_KIB)) || ! "${in_memory[@]}" true 2>/dev/null; then
+    in_memory=()
+fi
+exec "${in_memory[@]}" "$NODE" tests/runner/main.mjs "$@"

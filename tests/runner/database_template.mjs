@@ -25,7 +25,7 @@ exec cp -a "$template/." "$folder/"
 `;
 
 /** The newest PostgreSQL that Debian has installed; undefined when there is none, which the tests then report. */
-function installedPrograms() {
+export function installedPrograms() {
   try {
     return execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim();
   } catch {
@@ -34,7 +34,7 @@ function installedPrograms() {
 }
 
 /** Makes the folder: {path, remove}; undefined when the programs are not found. The service may run them as another user. */
-export function databaseTemplate(programs = installedPrograms()) {
+export function databaseTemplate(programs) {
   if (programs === undefined) return undefined;
   const path = mkdtempSync(join(tmpdir(), 'posthorn-pg-'));
   chmodSync(path, 0o755);
