@@ -15,11 +15,12 @@ bash tests/setup.sh
 . tests/node22.sh
 
 # The tests make hundreds of database clusters in /tmp, and creating and deleting their files takes a fifth of the processor time when
-# /tmp is on a disk. With enough memory, this run gets a /tmp in memory, which nothing else sees and which ends with it.
+# /tmp is on a disk. With enough memory, this run gets a /tmp in memory, which nothing else sees and which ends with it. It would hide
+# a checkout or a home folder in /tmp.
 MEMORY_KIB=$((8 * 1024 * 1024))
 available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
 in_memory=(unshare --mount sh -c 'mount -t tmpfs -o mode=1777,size=50% tmpfs /tmp && exec "$@"' sh)
-if ((available < MEMORY_KIB)) || ! "${in_memory[@]}" true 2>/dev/null; then
+if [[ $(pwd -P)/ == /tmp/* || ${HOME:-}/ == /tmp/* ]] || ((available < MEMORY_KIB)) || ! "${in_memory[@]}" true 2>/dev/null; then
     in_memory=()
 fi
 exec "${in_memory[@]}" "$NODE" tests/runner/main.mjs "$@"
