@@ -8,7 +8,7 @@ export class EmbeddingServer {
   #held = [];
   /** The requests so far: {headers, body}. */
   requests = [];
-  /** What the next answers are: 'vectors', 'away' (503), 'refuses' (400), 'hangs', or a function of the vectors that returns the body. */
+  /** What the next answers are: 'vectors', 'away' (503), 'refuses' (400), 'hangs', or a function of the vectors that returns the body or a promise of it. */
   mode = 'vectors';
 
   constructor(axes) {
@@ -48,7 +48,7 @@ export class EmbeddingServer {
     if (this.mode === 'refuses') return response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"No."}}');
     const data = body.input.map((text, index) => ({ object: 'embedding', index, embedding: this.vector(text) }));
     const answer = { object: 'list', data: data.reverse(), model: body.model, usage: { prompt_tokens: 7, total_tokens: 7 } };
-    const sent = typeof this.mode === 'function' ? this.mode(answer) : answer;
+    const sent = typeof this.mode === 'function' ? await this.mode(answer) : answer;
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
   }
 }

@@ -40,12 +40,12 @@ select :brand_id, :model, decode(t.hash, 'hex'), decode(t.text_hash, 'hex'), dec
 select coalesce((select max(id) from asset_vectors where brand_id = :brand_id and model = :model), 0);
 
 -- Images before an id, the newest first, with their vectors. Vectors after until_vector were made since the first page. An image
--- waits when it has texts and no vector.
+-- waits when it has texts and no vector of them.
 -- name: asset_vectors_scan :many
 -- params: brand_id bigint, model text, before_id bigint, until_vector bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, limit bigint
 -- columns: id bigint, vector bytea null, waits boolean
 with images as materialized (
-    select id, hash, coalesce(alt, description, heading, page_title) is not null as has_texts
+    select id, hash, concat_ws(E'\n', alt, description, heading, page_title) as text
       from assets
      where brand_id = :brand_id and id < :before_id
        and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
@@ -54,7 +54,7 @@ with images as materialized (
      order by id desc
      limit :limit
 )
-select i.id, v.vector, v.hash is null and i.has_texts
+select i.id, v.vector, i.text <> '' and v.text_hash is distinct from sha256(convert_to(i.text, 'UTF8'))
   from images i
   left join asset_vectors v on v.brand_id = :brand_id and v.model = :model and v.hash = i.hash and v.id <= :until_vector
  order by i.id desc;

@@ -27,6 +27,8 @@ struct embedding {
     bool has_more; /* the round has ended before the images */
 };
 
+/* Makes the vectors of the images before `*before_id`, which moves on. After the oldest image it begins again at the newest, because
+ * an image that came meanwhile has found this job and enqueued no other. */
 static bool embed_step(struct job *job, int64_t *before_id, bool *ret_more, struct error *err)
 {
     const struct embeddings *model = job->services->embeddings;
@@ -39,14 +41,15 @@ static bool embed_step(struct job *job, int64_t *before_id, bool *ret_more, stru
     work.arena = arena;
     if (!asset_vectors_missing(&work, embeddings_engine(model), *before_id, &rows, &count, err))
         return false;
-    *ret_more = count == ASSET_VECTORS_A_STEP;
+    bool is_last_page = count < ASSET_VECTORS_A_STEP;
+    *ret_more = count > 0;
     if (count == 0)
         return true;
     for (size_t i = 0; i < count; i++)
         texts[i] = rows[i].text;
     if (!embeddings_make(arena, model, (struct text_list){ texts, count }, STEP_MS, &embedded, err))
         return false;
-    *before_id = rows[count - 1].id;
+    *before_id = is_last_page ? INT64_MAX : rows[count - 1].id;
     struct asset_vector vectors = { embedded.vectors, embedded.dimensions };
     return asset_vectors_save(&work, embeddings_engine(model), rows, count, vectors, err);
 }

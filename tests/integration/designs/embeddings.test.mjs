@@ -53,6 +53,8 @@ describe('an installation with an embedding model', { timeout: 300_000 }, () => 
   };
   const vectors = () => sql(installation, 'select count(*), count(distinct model), min(octet_length(vector)) from asset_vectors').then(([row]) => row);
   const openJobs = () => sql(installation, "select count(*) from jobs where kind = 'embed_images' and state in ('queued', 'running')").then(([row]) => row);
+  const staleVectors = () => sql(installation, `select count(*) from assets a left join asset_vectors v using (brand_id, hash)
+    where v.text_hash is distinct from sha256(convert_to(concat_ws(E'\\n', a.alt, a.description, a.heading, a.page_title), 'UTF8'))`).then(([row]) => row);
   const importAll = (named) => rest.post('/v1/emails/import', {
     title: 'Images', content: named.map((alt, place) => {
       const path = `/${alt.replaceAll(' ', '-')}.png`;
@@ -137,9 +139,27 @@ describe('an installation with an embedding model', { timeout: 300_000 }, () => 
     assert.equal((await rest.post('/v1/emails/import', {
       title: 'Again', content: `<h2>Our bakery</h2><p><img src="${images.base}/A-wooden-chair.png" alt=""></p><p>It stands in the bakery.</p>`,
     })).status, 201);
-    await until('the chair is in the bakery', async () => alts(await search({ q: 'bakery' })).includes(ALTS[4]));
+    // The new words alone find it, so its vector is what the test waits for.
+    await until('the vector of the new texts is stored', async () => await staleVectors() === '0');
+    await until('the job has ended', async () => await openJobs() === '0');
+    assert.ok(alts(await search({ q: 'bakery' })).includes(ALTS[4]));
     const texts = model.texts.filter((text) => text !== 'bakery');
     assert.equal(texts.length, 1, JSON.stringify(texts));
     assert.match(texts[0], /^A wooden chair\n/);
+  });
+
+  test('an image that is saved while the model is asked for the others gets its vector from the same job', async () => {
+    let release;
+    const isReleased = new Promise((resolve) => { release = resolve; });
+    model.requests = [];
+    model.mode = async (answer) => { await isReleased; return answer; };
+    assert.equal((await importAll(['A round loaf'])).status, 201);
+    await until('the model is asked', async () => model.requests.length === 1);
+    assert.equal((await importAll(['A small ship of oak'])).status, 201);
+    assert.equal(await openJobs(), '1');
+    model.mode = 'vectors';
+    release();
+    await until('both have vectors', async () => await staleVectors() === '0');
+    assert.deepEqual(model.texts.map((text) => text.split('\n')[0]), ['A round loaf', 'A small ship of oak']);
   });
 });
