@@ -31,5 +31,6 @@ fi
 
 . "$(dirname "$0")/node22.sh"
 npm_tree "$posthorn_root/src/render/sidecar" "$posthorn_root/src/render/sidecar"
+"$NODE" "$posthorn_root/src/render/sidecar/libraries/bundle.mjs"
 npm_tree "$posthorn_root/src/mail/lists" "$posthorn_root/src/mail/lists"
 npm_tree "$posthorn_root/tests/openapi" "$posthorn_root/tests/openapi"

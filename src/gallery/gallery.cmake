@@ -6,7 +6,8 @@ set(gallery_source ${generated}/gallery/gallery.c)
 if(EXISTS ${node_program} AND EXISTS ${renderer_folder}/node_modules)
     file(GLOB_RECURSE gallery_files CONFIGURE_DEPENDS ${gallery_folder}/*.json ${gallery_folder}/*.mjml ${gallery_folder}/*.html
         ${gallery_folder}/previews/*)
-    file(GLOB renderer_files CONFIGURE_DEPENDS ${renderer_folder}/*.mjs ${renderer_folder}/html/*.mjs ${renderer_folder}/mjml/*.mjs)
+    file(GLOB renderer_files CONFIGURE_DEPENDS ${renderer_folder}/*.mjs ${renderer_folder}/html/*.mjs ${renderer_folder}/mjml/*.mjs
+        ${renderer_folder}/libraries/*.mjs)
     add_custom_command(
         OUTPUT ${gallery_source}
         COMMAND ${node_program} ${gallery_folder}/build.mjs ${renderer_folder} ${gallery_source}

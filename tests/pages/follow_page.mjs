@@ -15,9 +15,9 @@ export const read = (file) => readFileSync(join(COPY, file), 'utf8');
 
 // ---- The copy ----
 
-/** The packages of npm are not part of the tree, but their versions are pinned: the copy shares them. */
-const INSTALLED = ['build/node', 'src/render/sidecar/node_modules', 'src/mail/lists/node_modules', 'tests/cases/runner/node_modules',
-  'tests/openapi/node_modules'];
+/** The packages of npm, and what is made of them, are not part of the tree, but their versions are pinned: the copy shares them. */
+const INSTALLED = ['build/node', 'src/render/sidecar/node_modules', 'src/render/sidecar/libraries/build', 'src/mail/lists/node_modules',
+  'tests/cases/runner/node_modules', 'tests/openapi/node_modules'];
 
 /** Makes a fresh copy of the source tree. */
 export function copyTree() {

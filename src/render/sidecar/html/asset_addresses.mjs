@@ -5,8 +5,7 @@
 // An image address is in `src` (img, and Office elements such as v:fill), in `background`, or in url(…) of a style
 // attribute or style sheet. All of these can also be inside a conditional comment. Addresses of fonts do not count.
 
-import { escapeAttribute } from 'entities/escape';
-import { Tokenizer, TokenizerMode } from 'parse5';
+import { escapeAttribute, Tokenizer, TokenizerMode } from '#libraries/html';
 
 import { unescapeCss } from './css.mjs';
 import { EMBEDDED_ADDRESS } from './embedded.mjs';

@@ -2,8 +2,7 @@
 // as a comment, and the content is often half a structure (`</td></tr></table>`). So it is filtered tag by tag, not as a
 // tree: only allowed elements and attributes are written, all text is escaped, and the output cannot end the comment.
 
-import { escapeAttribute } from 'entities/escape';
-import { Tokenizer, TokenizerMode } from 'parse5';
+import { escapeAttribute, Tokenizer, TokenizerMode } from '#libraries/html';
 
 import { cleanStyleAttribute, cleanStyleSheet, styleSheetText } from './css.mjs';
 import { importFailed } from '../errors.mjs';

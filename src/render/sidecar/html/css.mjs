@@ -2,7 +2,7 @@
 // (expression(), behavior, -moz-binding, script and data addresses, @import). The rest stays as written, including client
 // hacks. splitStyleSheet then separates the rules that can be inlined from those that must stay in a <style>.
 
-import parseLeniently from 'postcss-safe-parser';
+import { parseCssLeniently as parseLeniently } from '#libraries/html';
 
 import { LIMITS } from '../limits.mjs';
 import { flattenNesting } from './nesting.mjs';

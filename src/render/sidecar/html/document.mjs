@@ -1,7 +1,7 @@
 // HTML parser with limits: the tree construction of the HTML standard (parse5), stopped at the first element, comment or
 // depth above the limit, so that input cannot exhaust time or stack. Also the tree functions that the other modules share.
 
-import { defaultTreeAdapter, InsertionMode, Parser, Token } from 'parse5';
+import { defaultTreeAdapter, InsertionMode, Parser, Token } from '#libraries/html';
 
 import { importFailed } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';

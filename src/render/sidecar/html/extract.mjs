@@ -1,7 +1,7 @@
 // Extracts data from a finished document: the title, the links and images in document order, and the largest parts for
 // the warning about the size.
 
-import { serializeOuter } from 'parse5';
+import { serializeOuter } from '#libraries/html';
 
 import { attribute, findChild, isComment, isElement, isText, walk } from './document.mjs';
 import { textOf } from './text.mjs';

@@ -2,7 +2,7 @@
 // plain rules; the rest goes back to the position of its <style>. juice gets only the plain rules, so its own handling of
 // variables, nesting and template blocks is not used.
 
-import juice from 'juice/client';
+import { juice } from '#libraries/html';
 
 import { cleanStyleSheet, splitStyleSheet, styleSheetText } from './css.mjs';
 import { LIMITS } from '../limits.mjs';

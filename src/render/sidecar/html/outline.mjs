@@ -6,7 +6,7 @@
 //
 // Ids depend on the HTML alone: they hold for the HTML of which the outline was made.
 
-import { Tokenizer } from 'parse5';
+import { Tokenizer } from '#libraries/html';
 
 import { invalidRequest } from '../errors.mjs';
 import { attribute } from './document.mjs';

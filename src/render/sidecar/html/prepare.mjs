@@ -5,7 +5,7 @@
 //
 // The pipeline reads no file and uses no network.
 
-import { serialize } from 'parse5';
+import { serialize } from '#libraries/html';
 
 import { attribute, findChild, isElement, isText, newElement, parseDocument, setAttribute, walk } from './document.mjs';
 import { takeEmbeddedImages } from './embedded.mjs';

@@ -5,8 +5,7 @@
 // A *unit* is one UTF-16 code unit of this text. Units with the same source (an entity, a letter with its accents, a template
 // expression) belong together. A *segment* is a text that no block boundary divides: a paragraph, a subject, an address.
 
-import { decodeHTML } from 'entities';
-import { Tokenizer } from 'parse5';
+import { decodeHTML, Tokenizer } from '#libraries/html';
 
 import { RAW_TEXT, VOID } from './conditional.mjs';
 import { attribute } from './document.mjs';

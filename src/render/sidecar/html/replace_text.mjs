@@ -4,7 +4,7 @@
 // A text that spans elements is replaced in the element in which it begins; its other parts are removed and the elements stay.
 // Words that `find` and `with` have in common at their beginnings and ends stay where they are.
 
-import { escapeAttribute, escapeText } from 'entities/escape';
+import { escapeAttribute, escapeText } from '#libraries/html';
 
 import { invalidRequest, quote } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';

@@ -2,7 +2,7 @@
 // same allow-lists, so a bug in one pass does not make the output unsafe. It also turns tokens in text into comments,
 // because later parsers do not move comments, even between table rows.
 
-import sanitizeHtml from 'sanitize-html';
+import { sanitizeHtml } from '#libraries/html';
 
 import { ATTRIBUTE_PREFIXES, ATTRIBUTES, DROPPED_WITH_CONTENT, ELEMENTS } from './policy.mjs';
 

@@ -1,7 +1,7 @@
 // Finds template expressions and placeholders, `{{ … }}` and `{% … %}`, in the source before an HTML parser reads it. The
 // parser would read their quotes and comparison signs as markup. The sidecar does not evaluate expressions.
 
-import { decodeHTMLStrict } from 'entities';
+import { decodeHTMLStrict } from '#libraries/html';
 
 import { isComment, isText, walk } from './document.mjs';
 import { importFailed } from '../errors.mjs';

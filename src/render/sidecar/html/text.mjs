@@ -2,8 +2,7 @@
 // their own width, and a line break could split a template expression. Layout tables become blocks. Data tables keep
 // their columns. Links are in angle brackets (RFC 3986 Appendix C). Hidden text is left out.
 
-import { compile } from 'html-to-text';
-import { serialize } from 'parse5';
+import { compileHtmlToText, serialize } from '#libraries/html';
 
 import { attribute, findChild, isComment, isElement, isText, newText, walk } from './document.mjs';
 import { joinTagLines, tagsToKeep } from './template.mjs';
@@ -20,7 +19,7 @@ export const FILLER = /[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000
 const heading = (selector) => ({ selector, options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 } });
 const link = { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true };
 
-const convert = compile({
+const convert = compileHtmlToText({
   wordwrap: false,
   whitespaceCharacters: ' \t\r\n\f',
   limits: { maxInputLength: undefined },

@@ -1,7 +1,7 @@
 // <mj-kept>: a part of the body whose HTML mjml makes once. The element exists in sources of our own only (../document). A part must not
 // depend on its neighbours: mjml makes its HTML from the part, the width of the body and the default attributes.
 
-import { BodyComponent } from 'mjml-core';
+import { BodyComponent } from '#libraries/mjml';
 
 const TAG = 'mj-kept';
 

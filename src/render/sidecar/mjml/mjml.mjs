@@ -4,9 +4,7 @@
 
 import { createHash } from 'node:crypto';
 
-import mjml2html from 'mjml';
-import { components } from 'mjml-core';
-import parseMjml from 'mjml-parser-xml';
+import { components, mjml2html, parseMjml } from '#libraries/mjml';
 
 import { importFailed, quote } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';

@@ -1,6 +1,6 @@
 // Pictures of a page: those that show something, with the words about them, and the candidates for the logo.
 
-import { serializeOuter } from 'parse5';
+import { serializeOuter } from '#libraries/html';
 
 import { attribute, isElement, walk } from '../html/document.mjs';
 import { parseUrl } from './links.mjs';

@@ -1,7 +1,7 @@
 // A mail as a client shows it: the tree is parsed, what the client does not understand is removed, and its colours are inverted. The
 // result is HTML for a browser, with the transforms that have changed something.
 
-import { serialize } from 'parse5';
+import { serialize } from '#libraries/html';
 
 import { LIMITS } from '../../limits.mjs';
 import { attribute, findChild, isComment, isElement, newElement, newText, parsePage } from '../../html/document.mjs';

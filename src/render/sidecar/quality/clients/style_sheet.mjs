@@ -1,7 +1,7 @@
 // Style sheets and style attributes as a client reads them: what it does not understand is removed, and the declarations of an inversion
 // get other colours. Style attributes that occur again are read once.
 
-import parseLeniently from 'postcss-safe-parser';
+import { parseCssLeniently as parseLeniently } from '#libraries/html';
 
 /** A rule has this many selectors in most mails; a longer list is not looked at one by one. */
 const MAX_SELECTORS = 200;

@@ -1,7 +1,7 @@
 // Shapes of VML as Word draws them: rectangles, rounded and not, and ovals become boxes with the size, the fill and the outline of the
 // shape. They keep their names, which a browser does not know. What is absolute, turned or a gradient is not drawn.
 
-import parseLeniently from 'postcss-safe-parser';
+import { parseCssLeniently as parseLeniently } from '#libraries/html';
 
 import { attribute, isElement, newElement } from '../../html/document.mjs';
 import { readColour, writeColour } from './colours.mjs';

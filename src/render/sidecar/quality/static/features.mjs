@@ -1,7 +1,7 @@
 // Finds the features of HTML, CSS and images that a mail uses, by the slugs of caniemail.com. What only Outlook reads, in conditional comments, does not
 // count. Cost is linear: equal style attributes are read once.
 
-import parseLeniently from 'postcss-safe-parser';
+import { parseCssLeniently as parseLeniently } from '#libraries/html';
 
 import { attribute } from '../../html/document.mjs';
 import { clientSupport } from '../client_support.mjs';
