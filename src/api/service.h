@@ -17,6 +17,7 @@ struct api_config {
     size_t queue_max;                /* queued calls of an organization in a pool before 503; 0: the default */
     struct limit_store *limit_store; /* counts the calls for the rate limit; owned by the service; NULL: memory */
     int64_t job_deadline_ms;         /* how long a caller is parked on a job; 0: the default */
+    int job_poll_ms;                 /* how often the jobs of parked callers are read without a notification; 0: the default */
 };
 
 struct api *api_new(const struct api_config *config) NONNULL(1) RETURNS_NONNULL;

@@ -342,6 +342,7 @@ static bool connect_listener(struct parked_calls *parked, struct db_conn **conn,
 static void *parked_calls_thread(void *argument)
 {
     struct parked_calls *parked = argument;
+    const int poll_ms = parked->api->config.job_poll_ms > 0 ? parked->api->config.job_poll_ms : POLL_MS;
     DB_CONN_SCOPE conn = NULL;
     /* A slow thread may have started this one, which inherits its name and its policy. */
     (void)pthread_setname_np(pthread_self(), "parked");
@@ -358,7 +359,7 @@ static void *parked_calls_thread(void *argument)
         }
         complete_early(parked, conn);
         queue_due_calls(parked);
-        int until_next_ms = conn != NULL ? POLL_MS : has_calls ? RECONNECT_MS : -1;
+        int until_next_ms = conn != NULL ? poll_ms : has_calls ? RECONNECT_MS : -1;
         if (!is_stopped(parked))
             sleep_until_woken(parked, conn != NULL ? db_socket(conn) : -1, until_next_ms);
     }

@@ -77,8 +77,10 @@ static void test_a_revoked_key_is_believed_for_a_second(void **state)
     assert_answer(visit_run(with_key(visit_new(&organization_op, NULL), key)), 200, "{\"organization\":1,\"brand\":0}");
     run_sql("update api_keys set revoked_at = now()");
     int64_t revoked_us = clock_monotonic_us();
-    while (visit_run(with_key(visit_new(&organization_op, NULL), key))->call.ok)
-        assert_true(clock_monotonic_us() - revoked_us < 1500 * US_PER_MS);
+    int64_t asked_us = revoked_us;
+    /* What counts is when the call began, not when it ended. */
+    for (; visit_run(with_key(visit_new(&organization_op, NULL), key))->call.ok; asked_us = clock_monotonic_us())
+        assert_true(asked_us - revoked_us <= US_PER_S);
 }
 
 static void test_a_key_notes_its_use(void **state)

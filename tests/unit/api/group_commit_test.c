@@ -199,13 +199,13 @@ static const struct operation plain_op = { .id = "sums.addPlain",
 
 /* ---- Gathering calls ---- */
 
-NUMBER_COMMAND(sleep_some, "select pg_sleep($1 / 1000.0)");
+PLAIN_COMMAND(wait_for_release, "select " WAIT_FOR_RELEASE);
 
 static bool hold_the_writer(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(ctx->work.conn, ctx->work.arena, &sleep_some, &(struct number){ 300 }, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &wait_for_release, NULL, NULL, err);
 }
 static const struct operation hold_op = { .id = "test.hold",
                                           .index = -1,
@@ -231,18 +231,23 @@ static int sums_setup(void **state)
 }
 #define SUMS_TEST(function) cmocka_unit_test_setup_teardown(function, sums_setup, world_teardown)
 
-/* The only writer is busy: calls that start now are queued and taken as one batch. */
+/* The only writer is busy until free_writer: calls that start before are queued and taken as one batch. */
 static struct visit *one_busy_writer(void)
 {
     api_free(api, 1000);
     api = service_new((struct api_config){ .quick_threads = 1, .slow_threads = 1 });
     open_service();
+    hold_statements();
     struct visit *holding = visit_new(&hold_op, NULL);
     start(holding);
-    await_number(
-        "select count(*) from pg_stat_activity where query like '%pg_sleep($1%' and state = 'active' and pid <> pg_backend_pid()",
-        1);
+    await_number(held_statements, 1);
     return holding;
+}
+
+static void free_writer(struct visit *holding)
+{
+    release_statements();
+    finish(holding);
 }
 
 static struct visit *add(const char *name, int amount)
@@ -278,7 +283,7 @@ static void run_together(struct visit *const *visits, int count)
     struct visit *holding = one_busy_writer();
     for (int i = 0; i < count; i++)
         start(visits[i]);
-    finish(holding);
+    free_writer(holding);
     for (int i = 0; i < count; i++)
         finish(visits[i]);
 }
@@ -738,7 +743,7 @@ static void test_cancelling_one_of_many(void **state)
     for (int i = 0; i < 6; i++)
         start(visits[i]);
     api_cancel(api, &visits[1]->call); /* still queued: it never joins */
-    finish(holding);
+    free_writer(holding);
     for (int i = 0; i < 6; i++)
         finish(visits[i]);
     assert_refusal(visits[1], ERR_SERVICE_UNAVAILABLE, "", "cancelled");
@@ -759,7 +764,7 @@ static void test_cancelling_on_the_way(void **state)
     assert_ok(db_script(other, "begin; select * from public.sums where name = 'n4' for update", &err), &err);
     for (int i = 0; i < 5; i++)
         start(visits[i]);
-    finish(holding);
+    free_writer(holding);
     await_number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'", 1);
     for (int i = 0; i < 4; i++)
         api_cancel(api, &visits[i]->call);
@@ -787,7 +792,7 @@ static void test_a_lost_connection_is_told(void **state)
     assert_ok(db_script(other, "begin; select * from public.sums where name = 'n3' for update", &err), &err);
     for (int i = 0; i < 4; i++)
         start(visits[i]);
-    finish(holding);
+    free_writer(holding);
     await_number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'", 1);
     assert_int_equal(number_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where wait_event_type = 'Lock'"), 1);
     for (int i = 0; i < 4; i++) {

@@ -312,17 +312,17 @@ static void test_cancelling_a_waiting_duplicate(void **state)
 {
     (void)state;
     open_service();
-    plan.sleep_ms = 300;
+    plan.is_held = true;
     struct visit *first = with_idempotency(adding(&write_op, 1), "same");
     struct visit *second = with_idempotency(adding(&write_op, 1), "same");
     struct visit *third = with_idempotency(adding(&write_op, 1), "same");
     start(first);
-    while (plan.runs == 0)
-        usleep(1000);
+    await_runs(1);
     start(second);
     start(third);
-    usleep(100000);
+    usleep(100000); /* so that it mostly waits; a call that is cancelled before has the same answer */
     api_cancel(api, &second->call);
+    plan.is_held = false;
     finish(first);
     finish(second);
     finish(third);
@@ -331,39 +331,39 @@ static void test_cancelling_a_waiting_duplicate(void **state)
     assert_true(third->call.ok && third->call.replayed);
 }
 
-NUMBER_QUERY(sleep_half_a_second, "select 1::bigint from pg_sleep(0.5)", 0);
+NUMBER_QUERY(wait_for_release, "select 1::bigint from " WAIT_FOR_RELEASE, 0);
 
-static bool sleep_in_a_statement(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+static bool wait_in_a_statement(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(ctx->work.conn, ctx->work.arena, &sleep_half_a_second, NULL, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &wait_for_release, NULL, NULL, err);
 }
 
 /* The connection that a duplicate came by works for others while it waits; stopping the duplicate leaves them alone. */
 static void test_a_waiting_duplicate_has_no_connection(void **state)
 {
     (void)state;
-    struct operation sleeping_op = write_op;
-    sleeping_op.handler = sleep_in_a_statement;
+    struct operation held_op = write_op;
+    held_op.handler = wait_in_a_statement;
     api_free(api, 1000);
     api = service_new((struct api_config){ .quick_threads = 3 });
     open_service();
-    plan.sleep_ms = 1000;
+    plan.is_held = true;
+    hold_statements();
     struct visit *first = with_idempotency(adding(&write_op, 1), "same");
     struct visit *waiting = with_idempotency(adding(&write_op, 1), "same");
-    struct visit *other = visit_new(&sleeping_op, "{\"id\":2}");
+    struct visit *other = visit_new(&held_op, "{\"id\":2}");
     start(first);
-    while (plan.runs == 0)
-        usleep(1000);
+    await_runs(1);
     start(waiting);
     start(other);
-    await_number(
-        "select count(*) from pg_stat_activity where query like '%pg_sleep(0.5)%' and state = 'active' and pid <> pg_backend_pid()",
-        1);
+    await_number(held_statements, 1);
     api_cancel(api, &waiting->call);
+    release_statements();
     finish(other);
     assert_answer(other, 201, "{}");
+    plan.is_held = false;
     finish(first);
     finish(waiting);
     assert_refusal(waiting, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
@@ -376,15 +376,14 @@ static void test_organizations_do_not_wait_for_each_other(void **state)
     open_service();
     int64_t other = organization_new("self_hosted");
     const char *foreign = key_new(other, brand_new(other), SCOPE_ALL, 1);
-    plan.sleep_ms = 500;
+    plan.is_held = true;
     struct visit *ours = with_idempotency(adding(&write_op, 1), "same");
     struct visit *theirs = with_key(with_idempotency(adding(&write_op, 2), "same"), foreign);
     start(ours);
     start(theirs);
-    for (int i = 0; i < 300 && plan.runs < 2; i++)
-        usleep(1000);
-    assert_int_equal(plan.runs, 2);
+    await_runs(2);
     assert_false(is_answered(ours));
+    plan.is_held = false;
     finish(ours);
     finish(theirs);
     assert_true(ours->call.ok && theirs->call.ok && !theirs->call.replayed);
@@ -421,8 +420,7 @@ static void test_a_claim_that_lasts(void **state)
     int64_t start_us = clock_monotonic_us();
     struct visit *visit = visit_run(with_idempotency(adding(&write_op, 1), "same"));
     assert_refusal(visit, ERR_IDEMPOTENCY_IN_PROGRESS, "", "still in progress");
-    int64_t took_us = clock_monotonic_us() - start_us;
-    assert_true(took_us > 4 * US_PER_S && took_us < 8 * US_PER_S);
+    assert_true(clock_monotonic_us() - start_us > 4 * US_PER_S);
     assert_int_equal(plan.runs, 0);
     run_sql("rollback");
     assert_true(visit_run(with_idempotency(adding(&write_op, 1), "same"))->call.ok);

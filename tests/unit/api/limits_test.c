@@ -148,16 +148,16 @@ static void test_cache_believes_for_a_second(void **state)
     struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     struct value value = { 1, "" };
     struct value found;
-    int64_t put_us = clock_monotonic_us();
+    int64_t before_us = clock_monotonic_us();
     ttl_cache_put(cache, cache_key(9, 'a'), &value, ttl_cache_generation(cache));
-    bool fresh = true;
-    while (fresh) {
+    int64_t put_us = clock_monotonic_us();
+    int64_t asked_us = put_us;
+    /* What counts is when it was asked, not when it answered. */
+    for (; ttl_cache_get(cache, cache_key(9, 'a'), &found); asked_us = clock_monotonic_us()) {
+        assert_true(asked_us - put_us <= US_PER_S);
         usleep(5000);
-        fresh = ttl_cache_get(cache, cache_key(9, 'a'), &found);
     }
-    int64_t age_us = clock_monotonic_us() - put_us;
-    assert_true(age_us >= US_PER_S);
-    assert_true(age_us < US_PER_S + 500 * US_PER_MS);
+    assert_true(clock_monotonic_us() - before_us >= US_PER_S);
     /* It is loaded again and cached again. */
     ttl_cache_put(cache, cache_key(9, 'a'), &value, ttl_cache_generation(cache));
     assert_true(ttl_cache_get(cache, cache_key(9, 'a'), &found));

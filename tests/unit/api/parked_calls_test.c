@@ -96,11 +96,21 @@ static void await_parked(struct visit *visit)
     assert_true(parked(visit));
 }
 
+static void with_config(struct api_config config)
+{
+    config.quick_threads = 4;
+    api_free(api, 1000);
+    api = service_new(config);
+    open_service();
+}
+
 /* ---- Settling ---- */
 
 static void test_a_job_answers_its_caller(void **state)
 {
     (void)state;
+    enum { HOUR_MS = 3600 * 1000 };
+    with_config((struct api_config){ .job_poll_ms = HOUR_MS }); /* so that the answer comes from the notification */
     struct visit *visit = begin(NULL);
     int64_t id = newest_job();
     await_parked(visit);
@@ -113,12 +123,9 @@ static void test_a_job_answers_its_caller(void **state)
     assert_string_equal(text_of("select call->>'requestId' from jobs"), visit->call.request_id);
     /* Charge and audit row are the settling transaction's. */
     assert_int_equal(number_of("select count(*) from audit_log") + number_of("select count(*) from credit_usage"), 0);
-    /* The next poll is a second later, so a quick reply comes from the notification. */
-    usleep(300000);
-    int64_t settled_us = clock_monotonic_us();
+    usleep(300000); /* so that the poll at the beginning has mostly passed */
     settle_job(id, "{\"made\":1}");
     finish(visit);
-    assert_true(clock_monotonic_us() - settled_us < 500 * US_PER_MS);
     assert_answer(visit, 202, "{\"made\":1}");
     assert_int_equal(visit->call.credit_cost, 10);
     assert_false(visit->call.replayed);
@@ -131,10 +138,8 @@ static void test_a_notification_is_not_waited_for(void **state)
     struct visit *visit = begin(NULL);
     int64_t id = newest_job();
     run_sql("update jobs set state = 'done', result_status = 200, result_body = '{}' where id = %lld", (long long)id);
-    int64_t start_us = clock_monotonic_us();
     finish(visit);
     assert_answer(visit, 200, "{}");
-    assert_true(clock_monotonic_us() - start_us < 3 * US_PER_S);
 }
 
 /* A fault of the job reaches the caller as the job wrote it. */
@@ -208,7 +213,7 @@ static void await_progress(struct visit *visit, int count)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
+    until.tv_sec += ANSWER_WAIT_S;
     pthread_mutex_lock(&visit->lock);
     int waited = 0;
     while (visit->progress_count < count && waited == 0)
@@ -272,18 +277,11 @@ static void test_jobs_at_once_do_not_overdraw(void **state)
 
 /* ---- Ending early ---- */
 
-static void with_deadline(int64_t deadline_ms)
-{
-    api_free(api, 1000);
-    api = service_new((struct api_config){ .quick_threads = 4, .job_deadline_ms = deadline_ms });
-    open_service();
-}
-
 /* After the deadline the caller gets a reply, the job continues, and a call with the same idempotency key finds it. */
 static void test_a_deadline(void **state)
 {
     (void)state;
-    with_deadline(300);
+    with_config((struct api_config){ .job_deadline_ms = 300 });
     int64_t start_us = clock_monotonic_us();
     struct visit *visit = begin("k");
     finish(visit);
@@ -292,6 +290,7 @@ static void test_a_deadline(void **state)
     assert_int_equal(visit->call.error.retry_after_s, 5);
     assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and not cancel_asked"), 1);
 
+    with_config((struct api_config){ .job_deadline_ms = 0 }); /* the usual one, which this test does not reach */
     struct visit *again = begin("k");
     await_parked(again);
     settle_job(newest_job(), "{\"made\":1}");
@@ -306,11 +305,9 @@ static void test_a_cancelled_caller_asks_its_job_to_stop(void **state)
     struct visit *visit = begin(NULL);
     int64_t id = newest_job();
     await_parked(visit);
-    int64_t start_us = clock_monotonic_us();
     api_cancel(api, &visit->call);
     finish(visit);
     assert_refusal(visit, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
-    assert_true(clock_monotonic_us() - start_us < 500 * US_PER_MS);
     assert_int_equal(number_of("select count(*) from jobs where cancel_asked"), 1);
     settle_job(id, "{}");
 }
@@ -419,7 +416,7 @@ static void test_a_caller_of_another_server_waits(void **state)
 static void test_a_late_caller_does_not_count(void **state)
 {
     (void)state;
-    with_deadline(300);
+    with_config((struct api_config){ .job_deadline_ms = 300 });
     struct visit *late = begin("k");
     finish(late);
     assert_refusal(late, ERR_SERVICE_UNAVAILABLE, "", "same idempotency key");
@@ -519,8 +516,10 @@ static void test_a_lost_connection_is_made_again(void **state)
     int64_t id = newest_job();
     await_parked(visit);
     usleep(200000);
-    run_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'posthorn unit test' and pid <> "
-            "pg_backend_pid()");
+    /* It waits for their end: a call on a connection that is just ending would fail. */
+    run_sql(
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = 'posthorn unit test' and pid <> "
+        "pg_backend_pid()");
     run_sql("update jobs set state = 'done', result_status = 200, result_body = '{}' where id = %lld", (long long)id);
     finish(visit);
     assert_answer(visit, 200, "{}");
@@ -552,13 +551,15 @@ static void test_stopping_ends_parked_calls(void **state)
 
 enum { CROWD = 60 };
 
+static _Atomic bool settles; /* until all calls of the crowd are answered */
+
 static void *settle_many(void *unused)
 {
     (void)unused;
     struct error err = { .code = ERR_NONE };
     struct db_conn *mine = NULL;
     bool ok = db_connect(db, 1000, &mine, &err);
-    for (int i = 0; ok && i < 200; i++) {
+    while (ok && atomic_load(&settles)) {
         ok = db_script(
             mine,
             "update jobs set progress = progress + 1, progress_total = 9, state = 'running' where state in ('queued', 'running');"
@@ -578,6 +579,7 @@ static void test_a_crowd(void **state)
     (void)state;
     open_service();
     pthread_t settling;
+    atomic_store(&settles, true);
     assert_int_equal(pthread_create(&settling, NULL, settle_many, NULL), 0);
     struct visit *visits[CROWD];
     for (int i = 0; i < CROWD; i++) {
@@ -586,15 +588,17 @@ static void test_a_crowd(void **state)
             api_cancel(api, &visits[i]->call);
         usleep(2000);
     }
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < CROWD; i++)
         finish(visits[i]);
+    atomic_store(&settles, false);
+    pthread_join(settling, NULL);
+    for (int i = 0; i < CROWD; i++) {
         if (visits[i]->call.ok)
             assert_int_equal(strncmp(buf_text(visits[i]->call.reply.body), "{\"id\":", 6), 0);
         else
             assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "");
         assert_true(visits[i]->call.ok || i % 7 == 0);
     }
-    pthread_join(settling, NULL);
     for (int i = 0; i < CROWD; i++)
         assert_int_equal(visits[i]->answers, 1);
 }

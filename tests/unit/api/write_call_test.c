@@ -102,7 +102,7 @@ static void test_other_failures_are_not_tried_again(void **state)
 
 /* A conflict of two real transactions. */
 NUMBER_COMMAND(shift_items, "update items set id = id + $1");
-NUMBER_QUERY(sleep_then_count, "select count(*) from items, pg_sleep(0.3)", 0);
+NUMBER_QUERY(wait_then_count, "select count(*) from items, " WAIT_FOR_RELEASE, 0);
 
 static bool shift_all(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
@@ -110,7 +110,7 @@ static bool shift_all(struct op_context *ctx, const void *args, struct reply *re
     plan.runs++;
     json_raw(&reply->json, "{}");
     return db_script(ctx->work.conn, "set transaction isolation level serializable; select count(*) from items", err) &&
-           db_run(ctx->work.conn, ctx->work.arena, &sleep_then_count, NULL, NULL, err) &&
+           db_run(ctx->work.conn, ctx->work.arena, &wait_then_count, NULL, NULL, err) &&
            db_run(ctx->work.conn, ctx->work.arena, &shift_items, &(struct number){ 100 }, NULL, err);
 }
 
@@ -129,8 +129,11 @@ static void test_real_conflicts_are_cured(void **state)
     run_sql("insert into items values (1)");
     struct visit *first = visit_new(&shift_op, NULL);
     struct visit *second = visit_new(&shift_op, NULL);
+    hold_statements();
     start(first);
     start(second);
+    await_number(held_statements, 2); /* both have read the items */
+    release_statements();
     finish(first);
     finish(second);
     assert_answer(first, 200, "{}");

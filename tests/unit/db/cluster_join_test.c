@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 enum { JOIN_WAIT_MS = 30000, NEVER_MS = 600 * 1000, RUNNER_IDLE_MS = 300 };
@@ -84,8 +85,9 @@ static bool rejoin(struct error *err)
 
 /* ---- Joining ---- */
 
-/* A client in a process of its own: joins, works, leaves. Its exit status says how it went. */
-static pid_t start_client(int hold_ms)
+/* A client in a process of its own: joins, works, leaves. Its exit status says how it went. With `leave_fd`, it says there with a
+ * byte that it has worked, and leaves when the other end is closed. */
+static pid_t start_client(int leave_fd)
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -95,7 +97,9 @@ static pid_t start_client(int hold_ms)
     bool ok = join_with("", JOIN_WAIT_MS, &fd, &err) && run_sql("select 1", &err);
     if (!ok)
         fprintf(stderr, "client: %s (%s)\n", err.message, err.cause);
-    usleep((useconds_t)hold_ms * 1000);
+    char byte = 0;
+    if (leave_fd >= 0 && (write(leave_fd, &byte, 1) != 1 || read(leave_fd, &byte, 1) != 0))
+        ok = false;
     _exit(ok ? 0 : 1);
 }
 
@@ -110,10 +114,19 @@ static void test_many_join_one_server(void **state)
 {
     (void)state;
     pid_t clients[4];
+    int ends[2];
+    char byte;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     for (size_t i = 0; i < ARRAY_COUNT(clients); i++)
-        clients[i] = start_client(200);
+        clients[i] = start_client(ends[1]);
+    /* None leaves before all have joined: the runner would end, and another would start. */
+    for (size_t i = 0; i < ARRAY_COUNT(clients); i++)
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(shutdown(ends[0], SHUT_WR), 0);
     for (size_t i = 0; i < ARRAY_COUNT(clients); i++)
         assert_client_went_well(clients[i]);
+    close(ends[0]);
+    close(ends[1]);
     int pid = 0;
     assert_int_equal(runner_pids(&pid), 1);
 }
@@ -132,11 +145,11 @@ static void test_runner_leaves_and_comes_back(void **state)
     usleep(3 * RUNNER_IDLE_MS * 1000);
     assert_true(is_alive(runner) && is_alive(server));
     cluster_leave(fd);
-    assert_ends(runner, 10000);
+    assert_ends(runner, 60000);
     assert_false(is_alive(server));
     assert_false(cluster_has_runner(data_dir));
 
-    assert_client_went_well(start_client(0));
+    assert_client_went_well(start_client(-1));
     assert_int_equal(runner_pids(&runner), 2);
 }
 
@@ -155,7 +168,7 @@ static void test_killed_runner_is_replaced(void **state)
         snprintf(sql, sizeof(sql), "insert into public.kept values (%d)", round);
         assert_ok(run_sql(sql, &err), &err);
         kill(runner, SIGKILL);
-        assert_ends(runner, 5000);
+        assert_ends(runner, 60000);
         assert_ok(rejoin(&err), &err);
         assert_false(is_alive(server));
         snprintf(sql, sizeof(sql), "select 1 / (count(*) = %d)::integer from public.kept", round);
@@ -273,7 +286,7 @@ static void test_leaving_runner_makes_clients_wait(void **state)
     assert_ok(join_with("", JOIN_WAIT_MS, &fd, &err), &err);
     assert_false(cluster_no_clients(data_dir, &exclusive));
     cluster_leave(fd);
-    for (int i = 0; i < 1000 && cluster_has_runner(data_dir); i++)
+    for (int i = 0; i < 6000 && cluster_has_runner(data_dir); i++)
         usleep(10000);
     assert_true(cluster_no_clients(data_dir, &exclusive));
     assert_false(join_with("", 200, &fd, &err));

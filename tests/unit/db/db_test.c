@@ -400,9 +400,8 @@ static void test_refusal_is_not_waited_for(void **state)
     struct db *refused = db_new(&config);
     struct db_conn *none = NULL;
     struct error err = { .code = ERR_NONE };
-    int64_t start_us = clock_monotonic_us();
-    assert_false(db_connect(refused, 20000, &none, &err));
-    assert_true(clock_monotonic_us() - start_us < 5 * US_PER_S);
+    enum { NEVER_MS = 600 * 1000 }; /* a call that waited for it would not end within the limit of a test */
+    assert_false(db_connect(refused, NEVER_MS, &none, &err));
     assert_non_null(strstr(err.cause, "no_such_database"));
     db_free(refused);
 }

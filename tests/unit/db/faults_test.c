@@ -7,6 +7,7 @@
 #include <string.h>
 
 PLAIN_COMMAND(sleep_long, "select pg_sleep(15)");
+NUMBER_QUERY(sleepers, "select count(*) from pg_stat_activity where query = 'select pg_sleep(15)' and state = 'active'", 0);
 PLAIN_COMMAND(end_session, "select pg_terminate_backend(pg_backend_pid())");
 NUMBER_QUERY(slow_series, "select generate_series(1, $1) from pg_sleep(0.004)", 1);
 
@@ -57,17 +58,19 @@ static void test_stopped_server_fails_fast(void **state)
     struct error err = { .code = ERR_NONE };
     cluster_stop(cluster, 5000);
     cluster = NULL;
-    int64_t start_us = clock_monotonic_us();
+    int waited = 0;
     for (int i = 0; i < 2000; i++) {
+        error_clear(&err);
         assert_false(db_run(conn, arena, &backend_pid, NULL, NULL, &err));
         assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+        waited += strstr(err.cause, "waiting before the next try") != NULL;
     }
     /* Back-off: most of these did not even try. */
-    assert_true(clock_monotonic_us() - start_us < US_PER_S);
+    assert_in_range(waited, 1900, 1999);
     assert_int_equal(db_socket(conn), -1);
 
     assert_ok(cluster_start(folder, &cluster, &err), &err);
-    int64_t deadline_us = clock_monotonic_us() + 6 * US_PER_S;
+    int64_t deadline_us = clock_monotonic_us() + 60 * US_PER_S;
     while (!db_run(conn, arena, &backend_pid, NULL, NULL, &err)) {
         assert_true(clock_monotonic_us() < deadline_us);
         usleep(20000);
@@ -149,9 +152,18 @@ static void test_unowned_server_is_reached_again(void **state)
 
 /* ---- Cancelling ---- */
 
-static void *cancel_soon(void *data)
+/* Cancels the statement once it runs. */
+static void *cancel_running(void *data)
 {
-    usleep(100000);
+    struct error err = { .code = ERR_NONE };
+    DB_CONN_SCOPE other = NULL;
+    bool ok = db_connect(db, 1000, &other, &err);
+    for (int64_t running = 0; ok && running == 0;) {
+        ARENA_SCOPE scratch = arena_new(0);
+        struct db_rows rows;
+        ok = db_run(other, scratch, &sleepers, NULL, &rows, &err);
+        running = ok ? ((struct number *)rows.rows)->value : 0;
+    }
     db_cancel(data);
     return NULL;
 }
@@ -161,7 +173,7 @@ static void test_cancel_stops_a_statement(void **state)
     (void)state;
     struct error err = { .code = ERR_NONE };
     pthread_t canceller;
-    assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, conn), 0);
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_running, conn), 0);
     assert_false(db_run(conn, arena, &sleep_long, NULL, NULL, &err));
     assert_true(db_error_is_canceled(&err));
     assert_false(db_error_is_retryable(&err));
@@ -204,6 +216,8 @@ static void test_cancel_at_any_moment(void **state)
 
 /* ---- Notifications and COPY ---- */
 
+enum { NOTICE_WAIT_MS = 60 * 1000 };
+
 static void test_notifications(void **state)
 {
     (void)state;
@@ -217,11 +231,11 @@ static void test_notifications(void **state)
     assert_false(got);
 
     assert_ok(db_script(other, "notify jobs, 'one'; notify jobs, 'two'", &err), &err);
-    assert_ok(db_notice_take(conn, arena, 2000, &got, &notice, &err), &err);
+    assert_ok(db_notice_take(conn, arena, NOTICE_WAIT_MS, &got, &notice, &err), &err);
     assert_true(got);
     assert_string_equal(notice.channel, "jobs");
     assert_string_equal(notice.payload, "one");
-    assert_ok(db_notice_take(conn, arena, 2000, &got, &notice, &err), &err);
+    assert_ok(db_notice_take(conn, arena, NOTICE_WAIT_MS, &got, &notice, &err), &err);
     assert_true(got);
     assert_string_equal(notice.payload, "two");
 
@@ -246,7 +260,7 @@ static void test_listening_survives_a_restart(void **state)
     DB_CONN_SCOPE other = NULL;
     assert_ok(db_connect(db, 0, &other, &err), &err);
     assert_ok(db_script(other, "notify jobs, 'again'", &err), &err);
-    assert_ok(db_notice_take(conn, arena, 2000, &got, &notice, &err), &err);
+    assert_ok(db_notice_take(conn, arena, NOTICE_WAIT_MS, &got, &notice, &err), &err);
     assert_true(got);
     assert_string_equal(notice.payload, "again");
 }

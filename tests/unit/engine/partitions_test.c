@@ -246,7 +246,7 @@ static void test_workers_make_them(void **state)
     int64_t before = number_of(partition_count);
     struct job_services services = { .outbox = outbox };
     struct workers *workers = workers_start(installation, &services, 1);
-    int64_t until_us = clock_monotonic_us() + 30 * US_PER_S;
+    int64_t until_us = clock_monotonic_us() + 90 * US_PER_S;
     while (number_of(partition_count) != before + 2 && clock_monotonic_us() < until_us)
         usleep(20000);
     workers_stop(workers);
