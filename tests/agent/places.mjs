@@ -153,14 +153,18 @@ class Place {
   }
 
   /**
-   * Waits until nothing of the brand's automations is due and each of their messages has a result. From then on rows change by calls
-   * alone.
+   * Waits until no job of the brand is due, nothing of its automations is due, and each of its messages has a result. From then on rows
+   * change by calls alone.
    */
   async untilAtRest() {
     const due = 'select 1 from automation_runs where brand_id = $BRAND and not is_held and due_at <= now()';
     const unsettled = `select 1 from automation_sends m where brand_id = $BRAND and not exists
       (select 1 from send_results r where r.brand_id = m.brand_id and r.send_id = m.carrier_id and r.ordinal = m.ordinal)`;
-    await until('automations are at rest', async () => (await this.sql(`select not exists (${due}) and not exists (${unsettled})`)) === 't');
+    const delivering = `select 1 from send_ranges r join sends s on s.brand_id = r.brand_id and s.id = r.send_id
+      where r.brand_id = $BRAND and s.status = 'running' and not s.is_carrier and r.next_ordinal <= r.to_ordinal`;
+    const open = "select 1 from jobs where brand_id = $BRAND and (state = 'running' or (state = 'queued' and run_after <= now()))";
+    const parts = [due, unsettled, delivering, open].map((rows) => `not exists (${rows})`);
+    await until('the brand is at rest', async () => (await this.sql(`select ${parts.join(' and ')}`)) === 't', 60_000);
   }
 
   /** Of all rows of a brand, in any order; a line for each table, so that a difference names it. */

@@ -46,7 +46,7 @@ function newFolder() {
   }
 }
 
-describe('an installed and moved tree', { timeout: 120_000 }, () => {
+describe('an installed and moved tree', { timeout: 600_000 }, () => {
   const folder = newFolder();
   const prefix = join(folder, 'moved here'); // a space is allowed
   const binary = join(prefix, 'bin/posthorn');

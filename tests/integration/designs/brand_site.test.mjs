@@ -9,7 +9,7 @@ import { Installation } from '../../lib/installation.mjs';
 import { browsersOf, kill, until } from '../../lib/processes.mjs';
 import { SiteServer, answersOf } from '../../lib/site_server.mjs';
 
-const LIMIT = { timeout: 300_000 };
+const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const DOMAINS = { shop: 'fernhill.example', magazine: 'lamarge.example', app: 'tidemark.example', company: 'hoffmann-dachbau.example' };
 

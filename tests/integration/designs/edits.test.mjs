@@ -70,7 +70,7 @@ function randomEdit(random, { blocks }) {
   ][random.below(3)];
 }
 
-test('an official client makes, edits, compares and undoes a design', { timeout: 300_000 }, async (t) => {
+test('an official client makes, edits, compares and undoes a design', { timeout: 600_000 }, async (t) => {
   const installation = installationFor(t);
   const tool = await connect(t, installation);
   const emailId = await designOf(installation, tool, 'Tea');

@@ -54,7 +54,7 @@ function recorder(spamd) {
   return { server, message };
 }
 
-describe('checks of links, spam and authentication', { timeout: 300_000, skip: missingSpamd() }, () => {
+describe('checks of links, spam and authentication', { timeout: 600_000, skip: missingSpamd() }, () => {
   const asked = [];
   const spamd = new Spamd();
   let recorded;

@@ -15,7 +15,7 @@ const PICTURE = /^https:\/\/mail\.example\/posthorn(\/assets\/([0-9a-z]{52}\.png
 const INDEXED = 3;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-const WAIT_MS = 180_000; // for three designs on a busy machine
+const WAIT_MS = 180_000; // for up to three designs on a busy machine
 
 /** A design whose band has a colour and a height. */
 const designOf = (colour, height = 300) => `<html><head><title>Letter</title></head><body style="margin:0">
@@ -92,7 +92,7 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
     await serve();
     const tall = await add(designOf('#993366', 3000)); // the workers have begun
     clock.advance(HOUR_S + 90);
-    await until('both are drawn', async () => 'previewImage' in (await read()) && 'previewImage' in (await read(tall)));
+    await until('both are drawn', async () => 'previewImage' in (await read()) && 'previewImage' in (await read(tall)), WAIT_MS);
     const { previewImage } = await read();
     assert.equal((await row()).previewImage, previewImage);
     const { width, height, colourType } = await load(previewImage);
@@ -108,7 +108,7 @@ describe('pictures of designs in lists', { timeout: 600_000 }, () => {
     assert.equal((await read()).previewImage, previewImage, 'the picture before stays until then');
     await idle();
     clock.advance(90);
-    await until('it is drawn again', async () => (await read()).previewImage !== previewImage);
+    await until('it is drawn again', async () => (await read()).previewImage !== previewImage, WAIT_MS);
     const drawn = await read();
     assert.equal((await load(drawn.previewImage)).width, 600);
     assert.equal(await readVersion(drawn.emailVersionId), drawn.previewImage);

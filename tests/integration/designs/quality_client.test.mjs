@@ -29,7 +29,7 @@ async function connect(t, installation) {
   return { client, call, tool: async (name, args) => (await call(name, args)).structuredContent };
 }
 
-test('an official client checks a design, mends it and looks at it', { timeout: 300_000 }, async (t) => {
+test('an official client checks a design, mends it and looks at it', { timeout: 600_000 }, async (t) => {
   const installation = installationFor(t);
   const { client, call, tool } = await connect(t, installation);
   const { emailId } = await tool('import_email', { content: FAULTY, title: 'Tea', subjectLine: 'Tea' });

@@ -30,6 +30,16 @@ function assertRefused(answer, status, code, param) {
   assertHeaders(answer);
 }
 
+/** PostgreSQL removes files of its own at any time. */
+function bytesOf(path) {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    return Buffer.alloc(0);
+  }
+}
+
 function assertHeaders({ headers }) {
   assert.match(headers['x-request-id'], /^req_[0-9a-f]{32}$/);
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(headers[name], /^\d+$/, name);
@@ -137,10 +147,8 @@ describe('REST', { timeout: 600_000 }, () => {
     assert.ok(!listed.includes(key) && !listed.includes(key.slice(-16)));
     const files = readdirSync(installation.data, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const secret = Buffer.from(key.slice(-24));
-    for (const file of files) {
-      const path = join(file.parentPath, file.name);
-      assert.ok(!readFileSync(path).includes(secret), `${path} holds the secret`);
-    }
+    const paths = files.map((file) => join(file.parentPath, file.name));
+    for (const path of paths) assert.ok(!bytesOf(path).includes(secret), `${path} holds the secret`);
     assert.ok(files.some(({ parentPath }) => parentPath.endsWith('pg_wal')), 'the write-ahead log was looked through');
   });
 
