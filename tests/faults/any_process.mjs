@@ -94,8 +94,8 @@ class Served {
 /** The kinds of processes: how each is killed, and how many messages that may leave in doubt. */
 function victimsOf({ installation, relay, served }) {
   return [
-    { name: 'runner', doubtful: CONNECTIONS, kill: () => killGroup(installation.runnerPid) },
-    { name: 'PostgreSQL', doubtful: CONNECTIONS, kill: () => kill(installation.postmasterPid) },
+    { name: 'runner', endsRunner: true, doubtful: CONNECTIONS, kill: () => killGroup(installation.runnerPid) },
+    { name: 'PostgreSQL', endsRunner: true, doubtful: CONNECTIONS, kill: () => kill(installation.postmasterPid) },
     { name: 'relay', doubtful: CONNECTIONS, kill: () => relay.kill() },
     { name: 'serve', doubtful: 0, kill: () => served.kill() },
   ];
@@ -103,11 +103,12 @@ function victimsOf({ installation, relay, served }) {
 
 const isServed = ({ runnerPid, postmasterPid }) => runnerPid > 0 && postmasterPid > 0;
 
-/** Waits until the runner and its server are back, without a call, and writes are acknowledged again. */
-async function untilBack({ installation, served }, before) {
+/** Waits until the runner and its server are back, without a call, and writes are acknowledged again. A killed process may be seen for a
+ * while, and the runner ends after its server, so both must be others when `isEnded`. */
+async function untilBack({ installation, served }, before, isEnded) {
   await until('the installation is back', async () => {
     const now = { runnerPid: installation.runnerPid, postmasterPid: installation.postmasterPid };
-    return isServed(now) && (now.runnerPid !== before.runnerPid || now.postmasterPid === before.postmasterPid);
+    return isServed(now) && (!isEnded || (now.runnerPid !== before.runnerPid && now.postmasterPid !== before.postmasterPid));
   }, WAIT_MS);
   const acknowledged = served.writers.acknowledged.length;
   await until('writes are acknowledged', () => served.writers.acknowledged.length > acknowledged + WRITERS, WAIT_MS);
@@ -121,7 +122,7 @@ async function killSome(context) {
   const before = { runnerPid: installation.runnerPid, postmasterPid: installation.postmasterPid };
   const atNs = process.hrtime.bigint();
   await Promise.all(chosen.map((victim) => victim.kill()));
-  await untilBack(context, before);
+  await untilBack(context, before, chosen.some(({ endsRunner }) => endsRunner));
   log(`  killed ${chosen.map(({ name }) => name).join(' and ')} at ${await context.relay.messages()} messages`);
   return { atNs, goneNs: process.hrtime.bigint(), sessions: chosen.reduce((sum, { doubtful }) => sum + doubtful, 0) };
 }

@@ -39,15 +39,18 @@ function verifyCopies(breaches, copies, results, perSession) {
   return doubled;
 }
 
-/** A duplicate belongs to the first kill after its first copy; what was in the sockets is read after the blow. */
+/**
+ * A duplicate belongs to a kill between its copies; what was in the sockets is read after the blow. Where several kills are between
+ * them, it belongs to the first that can still have caused it, and those that have the fewest later kills come first.
+ */
 function verifyKills(breaches, doubled, kills) {
   for (const kill of kills) kill.duplicates = 0;
-  const strays = [];
-  for (const [address, [first, second]] of doubled) {
-    const kill = kills.find(({ atNs, goneNs }) => first.atNs <= goneNs && second.atNs >= atNs);
-    if (kill) kill.duplicates++;
-    else strays.push(address);
-  }
+  const between = ([first, second]) => kills.filter(({ atNs, goneNs }) => first.atNs <= goneNs && second.atNs >= atNs);
+  const candidates = doubled.map(([address, records]) => ({ address, possible: between(records) }));
+  const strays = candidates.filter(({ possible }) => possible.length === 0).map(({ address }) => address);
+  const lastOf = ({ possible }) => kills.indexOf(possible.at(-1));
+  for (const { possible } of candidates.filter((each) => each.possible.length > 0).sort((a, b) => lastOf(a) - lastOf(b)))
+    (possible.find(({ duplicates, sessions }) => duplicates < sessions) ?? possible[0]).duplicates++;
   const excessive = kills.filter(({ duplicates, sessions }) => duplicates > sessions);
   breaches.none(excessive.map(({ duplicates, sessions }) => `${duplicates} for ${sessions} sessions`), 'kills doubled more than the sessions open');
   return strays;

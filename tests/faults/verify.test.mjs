@@ -31,6 +31,17 @@ test('a good campaign passes', () => {
   assert.deepEqual(figures, { recipients: 4, recorded: 3, missing: 0, duplicates: 1, bound: 1, uncertain: 1, held: 0, unseen: 0 });
 });
 
+test('messages in hand at a second kill that follows the first at once belong to the second', () => {
+  const followed = campaign();
+  const { outcome } = followed;
+  followed.records.splice(1, 0, { ...followed.records[0], atNs: 18n, session: '3', recipient: 'c@x', messageId: '<c@x>' });
+  outcome.results[2] = ['c@x', 'delivered', null, true, 2];
+  followed.kills = [{ atNs: 15n, goneNs: 28n, sessions: 1 }, { atNs: 29n, goneNs: 35n, sessions: 1 }];
+  assert.deepEqual(verify(followed).breaches, []);
+  followed.kills[1].sessions = 0;
+  assert.ok(verify(followed).breaches.some((breach) => breach.includes('more than the sessions')));
+});
+
 test('a held recipient may have got nothing with --uncertain hold, and only with it', () => {
   const holding = campaign();
   const { outcome } = holding;

@@ -91,16 +91,27 @@ const hasTerminatePending = (pid) => {
   return (BigInt(`0x${mask}`) & SIGTERM_BIT) !== 0n;
 };
 
+/** Stops a session of the worker whose relay has this port; gives its worker and its number. */
+function stopIdleSession(mailing, port) {
+  // The session that has been idle for longest has no lock that others wait for, unless it works again before it is stopped.
+  const longest = `select a.application_name, a.pid from pg_stat_activity a join senders s on s.owner = a.application_name
+    where right(s.relays[1], ${String(port).length + 1}) = ':${port}' and a.state = 'idle' order by a.state_change limit 1`;
+  return until('an idle session is stopped', async () => {
+    const [owner, pid] = (await mailing.sql(longest)).split('|');
+    if (pid === undefined) return false;
+    kill(Number(pid), 'SIGSTOP');
+    if ((await mailing.sql(`select state from pg_stat_activity where pid = ${pid}`)) === 'idle') return [owner, pid];
+    kill(Number(pid), 'SIGCONT');
+    return false;
+  });
+}
+
 /** A session of the killed worker outlives it. It may still lease work, so the journal is read when it has ended. */
 export async function sessionOutlives({ recipients, startSink, random, log }) {
   const { sinks, mailing, workers } = await prepareTwo({ recipients, startSink, folderOfSecond: () => ({}) });
   const send = await mailing.start();
   await untilSent(sinks[1], 0, 1 + random.below(recipients / 4));
-  // The session that has been idle for longest has no lock that others wait for.
-  const [owner, pid] = (await mailing.sql(`select a.application_name, a.pid from pg_stat_activity a join senders s on s.owner = a.application_name
-    where right(s.relays[1], ${String(sinks[1].port).length + 1}) = ':${sinks[1].port}' and a.state = 'idle'
-    order by a.state_change limit 1`)).split('|');
-  kill(Number(pid), 'SIGSTOP');
+  const [owner, pid] = await stopIdleSession(mailing, sinks[1].port);
   const blow = await killCounted(sinks[1], () => kill(workers[1].pid));
   log(`  killed the second of two workers, ${blow.sessions} sessions open, its session ${pid} is stopped`);
   await until('the other worker has ended the session', () => hasTerminatePending(pid));

@@ -45,6 +45,7 @@ test('a run that ends the process fails with its reason, and the others go on', 
     until(what, holds, ENDS_MS).catch(async (problem) => { throw new Error(`${problem.message}\n${await stateOf(mailing)}`); });
   const hasFailed = async () => await look("select count(*) from automation_runs where status = 'failed'") === '1';
   const isStopped = async () => await look("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") === '1';
+  const isDelivered = async () => await look('select (select count(*) from automation_sends) = (select count(*) from send_results)') === 't';
 
   const bad = addresses[BAD];
   await stopAt(mailing, bad);
@@ -53,6 +54,7 @@ test('a run that ends the process fails with its reason, and the others go on', 
   for (;;) {
     await comes('the run stops the process, or has failed', async () => await isStopped() || await hasFailed());
     if (await hasFailed()) break;
+    await comes('no message is under way, which would be sent again after the kill', isDelivered);
     const killed = killEverything(mailing.installation, false);
     kills++;
     await awaitRunner(mailing, killed);

@@ -18,7 +18,7 @@ const FIELDS = [
   { key: 'order', type: 'object', required: false },
 ];
 
-describe('fires', { timeout: 300_000 }, () => {
+describe('fires', { timeout: 600_000 }, () => {
   let installation;
   let server;
   let key;
@@ -109,12 +109,16 @@ describe('fires', { timeout: 300_000 }, () => {
     await lock.rows('lock table trigger_instances in exclusive mode');
     const cut = fire(trigger, { email: 'cyd@example.com' }, { 'idempotency-key': 'killed' }).then(() => 'answered', () => 'cut');
     // The fire has written all but its last rows.
-    while (await lock.value("select count(*) from pg_locks where not granted and relation = 'trigger_instances'::regclass") === '0') continue;
+    let session;
+    await until('the fire waits for the lock', async () => {
+      session = await lock.value("select pid from pg_locks where not granted and relation = 'trigger_instances'::regclass");
+      return session;
+    }, 60_000);
     await server.kill();
     assert.equal(await cut, 'cut');
     await lock.rows('rollback');
     await start();
-    while (await lock.value("select count(*) from pg_stat_activity where state <> 'idle' and query like '%trigger_instances%' and pid <> pg_backend_pid()") !== '0') continue;
+    await until('its session has ended', async () => (await lock.value(`select count(*) from pg_stat_activity where pid = ${session}`)) === '0', 60_000);
     const before = Number(await value("select count(*) from automation_runs where email_key = 'cyd@example.com'"));
     const again = await fire(trigger, { email: 'cyd@example.com' }, { 'idempotency-key': 'killed' });
     assert.ok(before === 1 ? again.status === 202 : again.status === 200, `${before} runs before, then ${again.text}`);

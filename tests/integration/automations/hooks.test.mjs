@@ -390,8 +390,8 @@ describe('events of integrations', LIMIT, () => {
     assert.ok(!logs.includes(MARKER) && !logs.includes('readers.example'));
     assert.equal(await one(`select count(*) from audit_log a where a::text like '%${MARKER}%'`), '0');
     assert.equal(await one(`select count(*) from contacts c where c::text like '%${MARKER}%' and email <> '${address('kim')}'`), '0');
-    await rows(`update integration_events set received_at = now() - interval '31 days' where event_key in (select event_key from integration_events limit 5)`);
     const all = Number(await one('select count(*) from integration_events'));
+    await rows(`update integration_events set received_at = now() - interval '31 days' where event_key in (select event_key from integration_events limit 5)`);
     rest.close();
     await server.stop();
     await installation.stop();

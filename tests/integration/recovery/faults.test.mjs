@@ -9,7 +9,7 @@ import { assertDelivered, awaitSend, prepareSend, saveContacts, startSend } from
 import { installationFor } from '../../lib/installation.mjs';
 import { Writers, contactsOf } from '../../lib/writers.mjs';
 import { Postgres } from '../../lib/postgres.mjs';
-import { kill, killGroup, pause, until } from '../../lib/processes.mjs';
+import { isAlive, kill, killGroup, pause, until } from '../../lib/processes.mjs';
 import { Random } from '../../lib/random.mjs';
 
 const LIMIT = { timeout: 600_000 };
@@ -56,9 +56,12 @@ for (const [what, signal] of [['killed', 'SIGKILL'], ['stopped at once', 'SIGQUI
     const writers = writersOf(t, clients);
     await until('writes are acknowledged', () => writers.acknowledged.length > 100);
 
+    const killed = installation.postmasterPid;
+    kill(killed, signal);
+    await until('the server has ended', () => !isAlive(killed));
     const endedAt = Date.now();
-    kill(installation.postmasterPid, signal);
-    const recoveredMs = await writers.recovery(endedAt + 100, RECOVERY_LIMIT_MS);
+    await until('another server has come', () => installation.postmasterPid > 0);
+    const recoveredMs = await writers.recovery(endedAt, RECOVERY_LIMIT_MS);
     const recovered = writers.acknowledged.length;
     await until('writes go on', () => writers.acknowledged.length > recovered + 100);
     await writers.end();

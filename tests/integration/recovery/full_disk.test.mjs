@@ -59,9 +59,9 @@ class Shop {
 
   credits = async () => (await this.rest.get('/v1/usage')).body.credits;
   count = async (query) => Number((await sql(this.installation, `select count(*) from ${query}`))[0]);
-  audit = (key) => this.rest.post('/v1/emails/audit', { emailId: this.emailId }, { 'idempotency-key': key });
-  previews = (key) => this.rest.post(`/v1/emails/${this.emailId}/client-previews`, {}, { 'idempotency-key': key });
-  picture = (key) => this.rest.post('/v1/content/html-to-png', { html: '<h1>Tea</h1>' }, { 'idempotency-key': key });
+  audit = (key, post = 'post') => this.rest[post]('/v1/emails/audit', { emailId: this.emailId }, { 'idempotency-key': key });
+  previews = (key, post = 'post') => this.rest[post](`/v1/emails/${this.emailId}/client-previews`, {}, { 'idempotency-key': key });
+  picture = (key) => this.rest.postToEnd('/v1/content/html-to-png', { html: '<h1>Tea</h1>' }, { 'idempotency-key': key });
   quiet = () => until('no job is open', async () => (await this.count("jobs where state in ('queued', 'running')")) === 0, WAIT_MS);
 }
 
@@ -92,9 +92,9 @@ describe('the store of images is full', LIMIT, () => {
   });
 
   test('audits and previews go on, because they store nothing there', async () => {
-    const { body } = await shop.audit('audit');
+    const { body } = await shop.audit('audit', 'postToEnd');
     assert.equal(body.completion?.status, 'complete', JSON.stringify(body));
-    assert.equal((await shop.previews('previews')).status, 200);
+    assert.equal((await shop.previews('previews', 'postToEnd')).status, 200);
     await shop.quiet();
     assert.equal(await shop.count("preview_clients where status <> 'completed'"), 0);
   });

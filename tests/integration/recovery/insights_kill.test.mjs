@@ -16,7 +16,7 @@ const LOST_DOMAIN = `with domain as (
 const BLOCKED = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%event_rollups%'";
 const RUN = "select attempt_status, running_job is null, succeeded_at is not null from insight_runs";
 
-test('a worker is killed in the middle of a run of insights: another one repeats the run (R-397)', { timeout: 300_000 }, async (t) => {
+test('a worker is killed in the middle of a run of insights: another one repeats the run (R-397)', { timeout: 600_000 }, async (t) => {
   const installation = installationFor(t);
   const client = installation.stdio();
   await client.initialize();

@@ -32,7 +32,7 @@ async function callPatiently(client, name, args, refusals = []) {
     assert.equal(body.error.code, 'SERVICE_UNAVAILABLE', JSON.stringify(body));
     assert.ok(body.error.retryAfter >= 1, 'a refusal for now says when to come back');
     refusals.push(body.error);
-    assert.ok(refusals.length < 10, `refused again and again: ${JSON.stringify(refusals)}`);
+    assert.ok(refusals.length < 100, `refused again and again: ${JSON.stringify(refusals)}`);
     await pause(body.error.retryAfter * 1000);
   }
 }
@@ -182,8 +182,7 @@ test('a call after the end of the runner brings one back, although sessions of t
   kill(runner);
   await until('the runner is gone', () => !isAlive(runner));
   const called = search();
-  await Promise.race([called, until('another runner has come', () => installation.runners().length > 0)]);
-  assert.equal(installation.runners().length, 1, 'the call brought a runner');
+  await until('the call has brought a runner', () => installation.runners().length === 1);
   kill(postmaster, 'SIGCONT');
   assert.equal((await called).count, 1);
   await until('the runner serves', () => installation.runnerPid > 0 && installation.runnerPid !== runner);

@@ -16,7 +16,7 @@ const DOMAIN = 'letters.example.com';
 const MARKER = 'zq7-marker-4711';
 const DESIGN = '<html><head><title>Welcome</title></head><body><p>Your code is {{ payload.order.code }}.</p></body></html>';
 
-describe('the mail of automations', { timeout: 300_000 }, () => {
+describe('the mail of automations', { timeout: 600_000 }, () => {
   const taken = new Map();
   const deferred = new Set();
   let relay;

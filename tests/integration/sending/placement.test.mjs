@@ -286,8 +286,8 @@ describe('inbox placement tests', { timeout: 600_000, skip: missingDovecot() }, 
     // While a mailbox is being read.
     clock.advance(16);
     await until('the mailbox is being read', () => reading.isHeld, WAIT_MS);
+    reading.isFree = true; // for the next runner, whose look would otherwise wait as well
     await killRunner();
-    reading.isFree = true;
     await become('the uncertain message is found', testId, ({ results }) => results?.overall.inbox === 1);
 
     // While the result of the last look is being written.
@@ -315,7 +315,8 @@ describe('inbox placement tests', { timeout: 600_000, skip: missingDovecot() }, 
     const latest = '(select max(id) from placement_tests)';
     const stateIs = (state) => one(`select count(*) from placement_observations where state = '${state}' and test_id = ${latest}`)
       .then((count) => count === '2', () => false); // the database may be starting
-    await become('both are sent', testId, () => stateIs('sent'));
+    await become('both are sent, and the job rests', testId, async () => (await stateIs('sent')) && await one("select count(*) from jobs where kind = 'place_test' and state in ('queued', 'running')") === '1' &&
+      await one("select count(*) from jobs where kind = 'place_test' and state = 'queued' and run_after > now()") === '1');
     const before = ['restored', 'nowhere'].map((user) => relay.to(user).length);
 
     // The state of a backup from before they went out, and of the folders then. The job rests until the next runner has looked at it.
