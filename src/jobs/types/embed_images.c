@@ -14,6 +14,7 @@
 enum {
     EMBED_MAX_ATTEMPTS = 8,
     STEPS_A_ROUND = 40,
+    PASSES_A_ROUND = 8, /* a model whose vectors change their size would never be done */
     STEP_MS = 30 * 1000,
     STATUS_OK = 200,
 };
@@ -61,9 +62,13 @@ static bool execute(struct job *job, struct error *err)
     int64_t before_id = INT64_MAX;
     job->result = embedding;
     embedding->has_more = job->services->embeddings != NULL;
-    for (size_t step = 0; embedding->has_more && step < STEPS_A_ROUND && clock_monotonic_us() < until_us; step++)
+    size_t passes = 0;
+    for (size_t step = 0; embedding->has_more && step < STEPS_A_ROUND && clock_monotonic_us() < until_us; step++) {
         if (!embed_step(job, &before_id, &embedding->has_more, err))
             return false;
+        passes += before_id == INT64_MAX ? 1 : 0;
+        embedding->has_more = embedding->has_more && passes < PASSES_A_ROUND;
+    }
     return true;
 }
 
