@@ -49,9 +49,19 @@ async function read(tool, emailId) {
   return { html, document, emailVersionId };
 }
 
+/** A call is refused with SERVICE_UNAVAILABLE while the database of a killed runner begins again. */
 async function settled(tool, emailId) {
   let email;
-  await until('the edit has ended', async () => (email = await tool('get_email', { emailId, include: ['versions'] })).status !== 'generating', 60_000);
+  const isSettled = async () => {
+    try {
+      email = await tool('get_email', { emailId, include: ['versions'] });
+    } catch (error) {
+      if (!error.message.includes('SERVICE_UNAVAILABLE')) throw error;
+      return false;
+    }
+    return email.status !== 'generating';
+  };
+  await until('the edit has ended', isSettled, 180_000);
   assert.equal(email.status, 'ready');
   return email;
 }

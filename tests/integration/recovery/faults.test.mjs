@@ -228,6 +228,9 @@ test('the HTML process is killed during imports: a design or a clear error, and 
     const { status, body } = await answering;
     t.diagnostic(`killed after ${offsetMs} of ${durationMs} ms → ${status}`);
     assert.equal(status, 201, JSON.stringify(body));
+    // A kill behind the answer would be the first one of the next import, which is tried twice.
+    titles.push(`not killed ${round}`);
+    assert.equal((await importOnce(`not killed ${round}`)).status, 201);
   }
 
   // One that never gets through is given up with an error that says so, and leaves nothing.
