@@ -10,6 +10,8 @@ const DEBUG = 'build/debug';
 const RELEASE = 'build/release';
 /** Tests that mostly wait, of which many run side by side. */
 const WAITING = 0.4;
+/** Whole installations, which wait less than they work where processes and memory are dear, as in many virtual machines. */
+const INSTALLATION = 0.6;
 const EXCLUSIVE = /\.serial\.test\.mjs$/;
 
 export const cores = availableParallelism();
@@ -99,7 +101,7 @@ export function allSteps(root) {
     single('conformance', ['build-release'], ['bash', 'tests/conformance.sh'], { estimate: 40 }),
     { name: 'faults', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/faults', WAITING), ...faultTasks(root)] },
     { name: 'sizes', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/sizes', WAITING), ...sizeTasks()] },
-    { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', WAITING) },
+    { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', INSTALLATION) },
     // What the clients of all steps saw, all together.
     single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'agent', 'conformance', 'faults', 'sizes', 'integration', 'sidecar', 'unit'],
       ['node', 'tests/openapi/report.mjs', 'build/test-logs/replies.jsonl'], { weight: 0.25, runsAnyway: true }),
