@@ -287,26 +287,16 @@ static bool launch_server(struct cluster *cluster, struct error *err)
     return started;
 }
 
-/* The last line of postmaster.pid is the state of the server (src/include/utils/pidfile.h). Reading it needs no
- * connection. */
-static bool is_ready(const struct cluster *cluster, const char *pid_path)
+static bool is_ready(const struct cluster *cluster)
 {
-    char text[1024];
-    int fd = open(pid_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
-        return false;
-    text[got] = '\0';
-    return strtol(text, NULL, 10) == cluster->pid && strstr(text, "\nready") != NULL;
+    pid_t pid;
+    return cluster_is_ready(&cluster->paths, &pid) && pid == cluster->pid;
 }
 
 static bool await_ready(struct cluster *cluster, struct error *err)
 {
-    const char *pid_path = arena_printf(cluster->arena, "%s/postmaster.pid", cluster->paths.pg_data_dir);
     int64_t deadline_us = clock_monotonic_us() + START_WAIT_MS * US_PER_MS;
-    while (!is_ready(cluster, pid_path)) {
+    while (!is_ready(cluster)) {
         if (!cluster_is_running(cluster))
             return fail_with_log(cluster, "The database server did not start", err);
         if (clock_monotonic_us() > deadline_us)

@@ -43,15 +43,15 @@ bool cluster_is_running(const struct cluster *cluster) NONNULL(1);
 void cluster_stop(struct cluster *cluster, int wait_ms);
 
 /* Joins the cluster of `data_dir` as a client: takes the shared lock, starts `runner_argv` detached if no runner serves the
- * folder, and waits until the server is ready. The runner's standard error goes to data_dir/runner.log; it keeps the working
- * folder. The lock is held until cluster_leave.
- * Errors: SERVICE_UNAVAILABLE, with the reason from the runner's log. */
+ * folder, and waits until the server's pid file says that it is ready. The runner's standard error goes to data_dir/runner.log; it
+ * keeps the working folder. The lock is held until cluster_leave. Errors: SERVICE_UNAVAILABLE, with the reason from the runner's
+ * log. */
 MUST_CHECK bool cluster_join(const char *data_dir, const char *const runner_argv[], int wait_ms, int *ret_lock_fd,
                              struct error *err) NONNULL(1, 2, 4, 5);
 void cluster_leave(int lock_fd);
 
-/* For a client that has joined and lost its server, because the runner was killed: does the same without the lock. Returns at
- * once if the server is ready. */
+/* For a client that has joined and lost its server, because the runner was killed: does the same without the lock, and waits
+ * until the server answers. Returns at once if it does. */
 MUST_CHECK bool cluster_rejoin(const char *data_dir, const char *const runner_argv[], int wait_ms, struct error *err)
     NONNULL(1, 2, 4);
 

@@ -76,6 +76,7 @@ struct joining {
     struct cluster_paths paths;
     const char *url;
     const char *const *runner_argv;
+    bool asks_server; /* a session was lost, so the server must answer; else its pid file is enough */
     int log_fd;
     off_t log_start;
     int start_lock_fd; /* held while a runner that this attempt started has no lock of its own; -1: not held */
@@ -159,13 +160,21 @@ static bool server_answers(const char *url)
     return PQpingParams(keywords, values, 1) == PQPING_OK;
 }
 
+/* Asking starts a session in the server, which costs more than the first query of a caller. Where the pid file is that of a killed
+ * server, the caller's first attempt to connect fails, and cluster_rejoin follows. */
+static bool server_is_ready(const struct joining *joining)
+{
+    pid_t server;
+    return joining->asks_server ? server_answers(joining->url) : cluster_is_ready(&joining->paths, &server);
+}
+
 static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
 {
     for (;;) {
         bool has_runner = lock_has_runner(joining->paths.runner_lock);
         if (has_runner)
             unlock_start(joining);
-        if (has_runner && server_answers(joining->url))
+        if (has_runner && server_is_ready(joining))
             return true;
         if (!has_runner && !start_or_report(joining, err))
             return false;
@@ -178,13 +187,14 @@ static bool await_server(struct joining *joining, int64_t deadline_us, struct er
 }
 
 static bool join_folder(struct arena *arena, const struct cluster_paths *paths, const char *data_dir,
-                        const char *const runner_argv[], int64_t deadline_us, struct error *err)
+                        const char *const runner_argv[], bool asks_server, int64_t deadline_us, struct error *err)
 {
     struct joining joining = {
         .arena = arena,
         .paths = *paths,
         .url = cluster_url(arena, data_dir),
         .runner_argv = runner_argv,
+        .asks_server = asks_server,
         .log_fd = -1,
         .start_lock_fd = -1,
         .runner_pidfd = -1,
@@ -198,7 +208,7 @@ bool cluster_rejoin(const char *data_dir, const char *const runner_argv[], int w
 {
     ARENA_SCOPE arena = arena_new(0);
     struct cluster_paths paths = cluster_paths(arena, data_dir);
-    return join_folder(arena, &paths, data_dir, runner_argv, clock_monotonic_us() + wait_ms * US_PER_MS, err);
+    return join_folder(arena, &paths, data_dir, runner_argv, true, clock_monotonic_us() + wait_ms * US_PER_MS, err);
 }
 
 bool cluster_join(const char *data_dir, const char *const runner_argv[], int wait_ms, int *ret_lock_fd, struct error *err)
@@ -216,7 +226,7 @@ bool cluster_join(const char *data_dir, const char *const runner_argv[], int wai
         err->retry_after_s = 2;
         fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner of the data folder is still stopping. Try again.");
     }
-    ok = ok && join_folder(arena, &paths, data_dir, runner_argv, deadline_us, err);
+    ok = ok && join_folder(arena, &paths, data_dir, runner_argv, false, deadline_us, err);
     if (ok)
         *ret_lock_fd = lock_fd;
     else

@@ -121,9 +121,9 @@ static bool has_other_folder(pid_t pid, const char *pg_data_dir)
 
 /* PostgreSQL refuses to start while the process id in its pid file is in use, although after a crash or a reboot another
  * program may have it. A pid file with an unused id is left to PostgreSQL, which then also checks for orphaned sessions. */
-static bool clear_pid_file(struct arena *arena, const struct cluster_paths *paths, struct error *err)
+static bool clear_pid_file(const struct cluster_paths *paths, struct error *err)
 {
-    const char *path = arena_printf(arena, "%s/postmaster.pid", paths->pg_data_dir);
+    const char *path = paths->server_pid;
     char text[256];
     if (read_small_file(path, text, sizeof(text)) < 0)
         return true;
@@ -142,5 +142,5 @@ static bool clear_pid_file(struct arena *arena, const struct cluster_paths *path
 
 bool cluster_await_old(struct arena *arena, const struct cluster_paths *paths, struct error *err)
 {
-    return await_processes(cluster_name(arena, paths), err) && clear_pid_file(arena, paths, err);
+    return await_processes(cluster_name(arena, paths), err) && clear_pid_file(paths, err);
 }

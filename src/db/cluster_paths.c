@@ -69,6 +69,7 @@ struct cluster_paths cluster_paths(struct arena *arena, const char *data_dir)
         .runner_lock = arena_printf(arena, "%s/runner.lock", root),
         .runner_pid = arena_printf(arena, "%s/runner.pid", root),
         .clients_lock = arena_printf(arena, "%s/clients.lock", root),
+        .server_pid = arena_printf(arena, "%s/pg/data/postmaster.pid", root),
     };
     if (!can_hold_socket(paths.socket_dir))
         paths.socket_dir = arena_printf(arena, "/tmp/posthorn-%016" PRIx64, cluster_hash(root, strlen(root), CLUSTER_HASH_SEED));
@@ -169,4 +170,19 @@ int cluster_open_runner_log(const struct cluster_paths *paths)
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > RUNNER_LOG_MAX_BYTES)
         (void)!ftruncate(fd, 0);
     return fd;
+}
+
+/* The last line of the file is the state of the server (src/include/utils/pidfile.h of PostgreSQL). */
+bool cluster_is_ready(const struct cluster_paths *paths, pid_t *ret_pid)
+{
+    char text[1024];
+    int fd = open(paths->server_pid, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    *ret_pid = (pid_t)strtol(text, NULL, 10);
+    return *ret_pid > 0 && strstr(text, "\nready") != NULL;
 }

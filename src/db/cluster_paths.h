@@ -32,6 +32,7 @@ struct cluster_paths {
     const char *runner_lock;
     const char *runner_pid;
     const char *clients_lock;
+    const char *server_pid; /* PostgreSQL's postmaster.pid */
 };
 
 /* The paths of a data folder. Does not access the folder's contents. */
@@ -63,3 +64,7 @@ bool cluster_fail_with_errno(struct error *err, const char *doing, const char *p
 /* FNV-1a, for names that only need to differ. */
 uint64_t cluster_hash(const void *bytes, size_t size, uint64_t seed) NONNULL(1) PURE;
 #define CLUSTER_HASH_SEED UINT64_C(0xcbf29ce484222325)
+
+/* Reads the server's own state in its pid file, without a session. True when it accepts connections; `ret_pid` then is its
+ * process. The file outlives a killed server. */
+bool cluster_is_ready(const struct cluster_paths *paths, pid_t *ret_pid) NONNULL(1, 2);

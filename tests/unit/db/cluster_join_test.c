@@ -153,6 +153,27 @@ static void test_runner_leaves_and_comes_back(void **state)
     assert_int_equal(runner_pids(&runner), 2);
 }
 
+/* A session costs more than most queries, so only a client that has lost one asks the server. */
+static void test_joining_asks_no_server(void **state)
+{
+    (void)state;
+    struct error err;
+    int first;
+    int second;
+    assert_ok(join_with("", JOIN_WAIT_MS, &first, &err), &err);
+    int server = server_pid();
+    kill(server, SIGSTOP);
+    bool joined = join_with("", JOIN_WAIT_MS, &second, &err);
+    const char *const argv[] = { self, "runner", data_dir, "", NULL };
+    struct error ignored;
+    bool answers = cluster_rejoin(data_dir, argv, 100, &ignored);
+    kill(server, SIGCONT);
+    assert_ok(joined, &err);
+    assert_false(answers);
+    cluster_leave(second);
+    cluster_leave(first);
+}
+
 static void test_killed_runner_is_replaced(void **state)
 {
     (void)state;
@@ -307,6 +328,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(test_many_join_one_server),
         CLUSTER_TEST(test_runner_leaves_and_comes_back),
+        CLUSTER_TEST(test_joining_asks_no_server),
         CLUSTER_TEST(test_killed_runner_is_replaced),
         CLUSTER_TEST(test_runner_killed_while_starting),
         CLUSTER_TEST(test_failing_runner_tells_why),
