@@ -21,6 +21,7 @@ struct installation {
     int runner_lock_fd;
     struct cluster_watch *runner_watch; /* of a client of the private cluster; else NULL */
     pthread_mutex_t opening;
+    struct db_conn *first_conn; /* opened the installation and waits for the first caller of installation_connect; NULL: none */
     atomic_bool is_open;
 };
 
@@ -52,6 +53,7 @@ void installation_free(struct installation *installation)
     if (installation == NULL)
         return;
     cluster_watch_free(installation->runner_watch);
+    db_disconnect(installation->first_conn);
     db_free(installation->db);
     cluster_leave(installation->client_lock_fd);
     cluster_leave(installation->runner_lock_fd);
@@ -115,8 +117,12 @@ static bool open_once(struct installation *installation, struct error *err)
     }
     DB_CONN_SCOPE conn = NULL;
     int version;
-    return db_connect(installation->db, INSTALLATION_OPEN_WAIT_MS, &conn, err) && db_migrate(conn, &version, err) &&
-           engine_load(conn, &installation->engine, err);
+    if (!db_connect(installation->db, INSTALLATION_OPEN_WAIT_MS, &conn, err) || !db_migrate(conn, &version, err) ||
+        !engine_load(conn, &installation->engine, err))
+        return false;
+    installation->first_conn = conn;
+    conn = NULL;
+    return true;
 }
 
 bool installation_open(struct installation *installation, struct error *err)
@@ -136,9 +142,22 @@ bool installation_is_open(const struct installation *installation)
     return atomic_load_explicit(&installation->is_open, memory_order_acquire);
 }
 
+/* A process that makes one call then needs one session of the server. A session costs more than most queries. */
+static struct db_conn *take_first_conn(struct installation *installation)
+{
+    pthread_mutex_lock(&installation->opening);
+    struct db_conn *conn = installation->first_conn;
+    installation->first_conn = NULL;
+    pthread_mutex_unlock(&installation->opening);
+    return conn;
+}
+
 bool installation_connect(struct installation *installation, struct db_conn **ret_conn, struct error *err)
 {
-    return installation_open(installation, err) && db_connect(installation->db, 0, ret_conn, err);
+    if (!installation_open(installation, err))
+        return false;
+    *ret_conn = take_first_conn(installation);
+    return *ret_conn != NULL || db_connect(installation->db, 0, ret_conn, err);
 }
 
 const char *installation_name(const struct installation *installation)
