@@ -3,17 +3,34 @@
 
 #include "fixtures/engine_fixture.h"
 
-/* A command that makes one call has one session of the server: the one that loaded the engine. */
-static void test_the_first_connection_has_opened_it(void **state)
+#include <unistd.h>
+
+static const char sessions[] = "select count(*) from pg_stat_activity where application_name = 'posthorn connections'";
+
+static struct installation *other_installation(void)
 {
-    (void)state;
-    struct error err;
     struct installation_config config = {
         .data_dir = folder,
         .database_url = cluster_url(arena, folder),
         .application_name = "posthorn connections",
     };
-    struct installation *other = installation_new(&config);
+    return installation_new(&config);
+}
+
+/* A session ends shortly after its connection. */
+static void assert_sessions_end(void)
+{
+    for (int i = 0; i < 60000 && number_of(sessions) > 0; i++)
+        usleep(1000);
+    assert_int_equal(number_of(sessions), 0);
+}
+
+/* A command that makes one call has one session of the server: the one that loaded the engine. */
+static void test_the_first_connection_has_opened_it(void **state)
+{
+    (void)state;
+    struct error err;
+    struct installation *other = other_installation();
     struct db_conn *first;
     struct db_conn *second;
     assert_ok(installation_connect(other, &first, &err), &err);
@@ -24,6 +41,7 @@ static void test_the_first_connection_has_opened_it(void **state)
     db_disconnect(first);
     db_disconnect(second);
     installation_free(other);
+    assert_sessions_end();
 }
 
 /* An installation that was opened and never used closes its connection. */
@@ -31,14 +49,11 @@ static void test_an_unused_connection_is_closed(void **state)
 {
     (void)state;
     struct error err;
-    struct installation_config config = {
-        .data_dir = folder,
-        .database_url = cluster_url(arena, folder),
-        .application_name = "posthorn connections",
-    };
-    struct installation *other = installation_new(&config);
+    struct installation *other = other_installation();
     assert_ok(installation_open(other, &err), &err);
+    assert_int_equal(number_of(sessions), 1);
     installation_free(other);
+    assert_sessions_end();
 }
 
 int main(void)
