@@ -41,9 +41,9 @@ struct pending {
     struct spooled_hit hit;
     struct link_token token;
     enum hit_state state;
-    int64_t deadline_us;
+    int64_t deadline_us;         /* of the commit */
     struct hit_request *request; /* NULL: nobody waits for an answer any more */
-    bool has_target;
+    bool has_answer; /* of the request */
     bool is_listed;
     bool is_drained; /* of the spool: the drain counts its end */
     unsigned calls;  /* that have not ended */
@@ -160,7 +160,7 @@ static void submit_links(struct pending *pending)
 static struct hit_request *take_answer(struct pending *pending)
 {
     struct hit_request *request = pending->request;
-    if (request == NULL || !pending->has_target || pending->state != HIT_STORED)
+    if (request == NULL || !pending->has_answer || pending->state != HIT_STORED)
         return NULL;
     pending->request = NULL;
     return request;
@@ -217,11 +217,12 @@ static void on_links(struct call *call)
     pthread_mutex_lock(&recorder->lock);
     pending->calls--;
     struct hit_request *request = pending->request;
-    if (request != NULL && is_unknown) {
-        request->answer = HIT_NOT_FOUND;
-        pending->has_target = true;
-    } else if (request != NULL) {
-        pending->has_target = find_target(recorder, request, &pending->token);
+    if (request != NULL) {
+        if (is_unknown)
+            request->answer = HIT_NOT_FOUND;
+        else if (!find_target(recorder, request, &pending->token))
+            request->answer = HIT_LATER;
+        pending->has_answer = true;
     }
     request = take_answer(pending);
     release_if_unused(pending);
@@ -287,7 +288,7 @@ static bool list_pending(struct hit_recorder *recorder, struct pending *pending)
 static void begin_storing(struct hit_recorder *recorder, struct pending *pending)
 {
     pthread_mutex_lock(&recorder->lock);
-    bool needs_links = pending->request != NULL && !pending->has_target;
+    bool needs_links = pending->request != NULL && !pending->has_answer;
     bool records = !recorder->is_away;
     struct hit_request *request = NULL;
     if (list_pending(recorder, pending)) {
@@ -297,7 +298,7 @@ static void begin_storing(struct hit_recorder *recorder, struct pending *pending
     } else {
         records = needs_links = false;
         request = pending->request;
-        if (request != NULL && !pending->has_target)
+        if (request != NULL && !pending->has_answer)
             request->answer = HIT_LATER;
         arena_free(pending->arena);
     }
@@ -336,8 +337,8 @@ void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *requ
     pending->hit = make_hit(pending->arena, request);
     pending->request = request;
     (void)link_token_open(engine_of(recorder), request->arena, request->token, &pending->token);
-    pending->has_target = find_target(recorder, request, &pending->token);
-    if (pending->has_target && request->answer == HIT_NOT_FOUND) {
+    pending->has_answer = find_target(recorder, request, &pending->token);
+    if (pending->has_answer && request->answer == HIT_NOT_FOUND) {
         arena_free(pending->arena);
         answer(request);
         return;
@@ -349,24 +350,35 @@ void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *requ
 
 enum { SPOOLED_TOGETHER = 256 };
 
+/* Under the lock. Ends the wait for a target; returns when it ends otherwise. */
+static int64_t end_wait_for_target(struct pending *pending, bool stopping, int64_t now_us)
+{
+    int64_t until_us = pending->deadline_us + (HIT_TARGET_WAIT_MS - HIT_WAIT_MS) * US_PER_MS;
+    if (pending->request == NULL || pending->has_answer)
+        return INT64_MAX;
+    if (!stopping && until_us > now_us)
+        return until_us;
+    pending->request->answer = HIT_LATER;
+    pending->has_answer = true;
+    return INT64_MAX;
+}
+
 /* Under the lock. Marks the hits whose wait is over; returns when the next wait ends, INT64_MAX without one. */
 static int64_t end_waits(struct hit_recorder *recorder)
 {
     int64_t now_us = clock_monotonic_us();
+    int64_t next_us = INT64_MAX;
     for (struct pending *pending = recorder->first; pending != NULL; pending = pending->next) {
-        bool is_over = pending->deadline_us <= now_us || recorder->stopping;
-        if (!is_over)
-            return pending->deadline_us;
+        if (pending->deadline_us > now_us && !recorder->stopping)
+            return next_us < pending->deadline_us ? next_us : pending->deadline_us;
         if (pending->state == HIT_WAITING) {
             pending->state = HIT_LOST;
             recorder->is_away = true;
         }
-        if (pending->request != NULL && !pending->has_target) {
-            pending->request->answer = HIT_LATER;
-            pending->has_target = true;
-        }
+        int64_t target_us = end_wait_for_target(pending, recorder->stopping, now_us);
+        next_us = target_us < next_us ? target_us : next_us;
     }
-    return INT64_MAX;
+    return next_us;
 }
 
 /* Under the lock, which is released meanwhile. Spools what is lost. */

@@ -4,9 +4,10 @@
  * The target of a link comes from the cache of links, else from the database. A
  * hit is stored by the call tracking.record. A redirect waits for its commit at
  * most HIT_WAIT_MS; a hit that is not committed by then goes to the spool
- * (hit_spool.h). While the database does not answer, hits go to the spool at
- * once. A thread drains the spool; the id and the time of a hit keep it from being
- * stored twice.
+ * (hit_spool.h). A redirect waits for a target that is not in the cache until the
+ * database has answered, at most HIT_TARGET_WAIT_MS. While the database does not
+ * answer, hits go to the spool at once. A thread drains the spool; the id and the
+ * time of a hit keep it from being stored twice.
  *
  * Thread-safe. The owner stops it after its last request, frees the service, and
  * then frees the recorder, because calls may still end.
@@ -15,7 +16,11 @@
 
 #include "api/call.h"
 
-enum { HIT_WAIT_MS = 250, HITS_PENDING_MAX = 4096 };
+enum {
+    HIT_WAIT_MS = 250,
+    HIT_TARGET_WAIT_MS = 10 * 1000,
+    HITS_PENDING_MAX = 4096,
+};
 
 struct hit_recorder;
 

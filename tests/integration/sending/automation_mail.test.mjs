@@ -160,16 +160,12 @@ describe('the mail of automations', { timeout: 600_000 }, () => {
     const web = (await installation.serve()).client();
     const targets = [];
     for (const path of paths) {
-      // A link whose target is not read within 250 ms is answered with 503. It is followed again, and may count twice.
-      const { status, headers } = await until(`${path} is answered`, async () => {
-        const answer = await web.get(path);
-        return answer.status !== 503 && answer;
-      });
+      const { status, headers } = await web.get(path);
       assert.equal(status, path.startsWith('/c/') ? 302 : 200, path);
       targets.push(headers.location);
     }
     assert.ok(targets.includes(`https://shop.example/reset?code=${MARKER}`), targets.join());
-    await until('each request is stored', async () => Number((await sql(installation, `select count(*) from hits where send_id = ${full.carrier}`))[0]) >= paths.length, 60_000);
+    await until('each request is stored', async () => Number((await sql(installation, `select count(*) from hits where send_id = ${full.carrier}`))[0]) === paths.length, 60_000);
     assert.deepEqual(await sql(installation, `select distinct url from hits where send_id = ${full.carrier} and url like '%reset%'`), ['https://shop.example/reset?code={{ payload.order.code }}']);
     assert.deepEqual(await tablesWith(MARKER), []);
 

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { sql } from '../../lib/database.mjs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SqlSession, sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { packagesOf } from '../../lib/packages.mjs';
 import { Postgres } from '../../lib/postgres.mjs';
@@ -179,6 +180,22 @@ describe('tracked links', { timeout: 600_000 }, () => {
     assert.equal((await web.request('GET', plain, undefined, { host: `click.${DOMAIN}` })).status, 302);
     await until('the hits are stored', async () => (await hits('1')).length >= before + 1, 10_000);
     assert.deepEqual(await sql(installation, "select distinct link is null, kind from hits where kind = 'open' and link is not null"), []);
+  });
+
+  test('a link waits for a target that the database gives late', async () => {
+    const link = linksOf((await campaign()).get('ada'))[0];
+    const holder = await SqlSession.open(installation);
+    await holder.rows('begin');
+    await holder.rows('lock table email_versions in access exclusive mode');
+    const answer = web.get(link);
+    await until('the server reads the target', async () =>
+      (await sql(installation, "select count(*) from pg_locks where not granted and relation = 'email_versions'::regclass"))[0] !== '0');
+    await delay(500); // twice the wait for the commit
+    await holder.rows('commit');
+    await holder.close();
+    const { status, headers } = await answer;
+    assert.equal(status, 302);
+    assert.equal(headers.location, 'https://shop.example/a?x=1&y=%C3%BC');
   });
 
   test('links work while the database is away, and nothing is lost or stored twice', async () => {
