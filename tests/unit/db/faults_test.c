@@ -201,7 +201,8 @@ static void test_cancel_at_any_moment(void **state)
     cancelling = true;
     assert_int_equal(pthread_create(&canceller, NULL, cancel_always, conn), 0);
     int canceled = 0;
-    for (int i = 0; i < 300; i++) {
+    /* On a busy machine, a request may need longer than 300 statements. */
+    for (int i = 0; i < 300 || canceled == 0; i++) {
         struct db_rows rows;
         error_clear(&err);
         bool ok = db_run(conn, arena, &slow_series, &(struct number){ 200 }, &rows, &err);
@@ -210,7 +211,6 @@ static void test_cancel_at_any_moment(void **state)
     }
     cancelling = false;
     pthread_join(canceller, NULL);
-    assert_true(canceled > 0);
     assert_ok(db_run(conn, arena, &backend_pid, NULL, NULL, &err), &err);
 }
 
