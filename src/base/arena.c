@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include "base/large_block.h"
 #include "base/panic.h"
 #include "base/unwind.h"
 
@@ -9,27 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ARENA_SEPARATE_ALLOCATIONS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ARENA_SEPARATE_ALLOCATIONS 1
-#endif
-#endif
-#ifndef ARENA_SEPARATE_ALLOCATIONS
-#define ARENA_SEPARATE_ALLOCATIONS 0
-#endif
-
 enum {
     ARENA_FIRST_BLOCK_BYTES = 8 * 1024,
-    ARENA_MAX_BLOCK_BYTES = 1024 * 1024,
+    ARENA_MAX_BLOCK_BYTES = 1024 * 1024, /* unless one allocation needs more */
     ARENA_OVERDRAFT_BYTES = 4 * 1024 * 1024,
 };
 
 struct block {
     struct block *previous;
-    size_t size;
+    size_t size; /* of `bytes` */
     size_t used;
+    bool is_large;
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -49,15 +40,24 @@ struct arena {
     size_t max_bytes;
 };
 
-static struct block *block_new(struct block *previous, size_t size)
+static struct block *block_new(struct block *previous, size_t size, bool is_large)
 {
-    struct block *block = malloc(sizeof(*block) + size);
+    struct block *block = is_large ? large_block_new(sizeof(*block) + size) : malloc(sizeof(*block) + size);
     if (block == NULL)
         unwind_throw(PANIC_NO_MEMORY);
     block->previous = previous;
     block->size = size;
     block->used = 0;
+    block->is_large = is_large;
     return block;
+}
+
+static void block_free(struct block *block)
+{
+    if (block->is_large)
+        large_block_free(block, sizeof(*block) + block->size);
+    else
+        free(block);
 }
 
 struct arena *arena_new(size_t max_bytes)
@@ -78,12 +78,12 @@ static void arena_release(struct arena *arena, bool keep_first_block)
     }
     while (arena->block != NULL) {
         struct block *block = arena->block;
-        if (keep_first_block && !ARENA_SEPARATE_ALLOCATIONS && block->previous == NULL) {
+        if (keep_first_block && !ADDRESS_SANITIZER && block->previous == NULL && !block->is_large) {
             block->used = 0;
             break;
         }
         arena->block = block->previous;
-        free(block);
+        block_free(block);
     }
     arena->used_bytes = 0;
 }
@@ -106,16 +106,19 @@ void arena_cleanup(struct arena **arena)
     arena_free(*arena);
 }
 
-static size_t next_block_size(const struct arena *arena, size_t wanted)
+/* Blocks double up to a bound. An arena that fills half a large block grows by large blocks. */
+static struct block *next_block(const struct arena *arena, size_t wanted)
 {
-    if (ARENA_SEPARATE_ALLOCATIONS)
-        return wanted;
-    size_t size = ARENA_FIRST_BLOCK_BYTES;
-    if (arena->block != NULL)
-        size = arena->block->size * 2;
+    if (ADDRESS_SANITIZER)
+        return block_new(arena->block, wanted, false);
+    if (arena->used_bytes + wanted >= LARGE_BLOCK_BYTES / 2) {
+        size_t blocks = (sizeof(struct block) + wanted + LARGE_BLOCK_BYTES - 1) / LARGE_BLOCK_BYTES;
+        return block_new(arena->block, blocks * LARGE_BLOCK_BYTES - sizeof(struct block), true);
+    }
+    size_t size = arena->block != NULL ? arena->block->size * 2 : (size_t)ARENA_FIRST_BLOCK_BYTES;
     if (size > ARENA_MAX_BLOCK_BYTES)
         size = ARENA_MAX_BLOCK_BYTES;
-    return size > wanted ? size : wanted;
+    return block_new(arena->block, size > wanted ? size : wanted, false);
 }
 
 /* Code outside of a catch writes errors and headers, which are small. It may pass the bound, because the computation that has
@@ -135,8 +138,8 @@ static void check_bound(const struct arena *arena, size_t taken)
 
 static void *take(struct arena *arena, size_t taken)
 {
-    if (arena->block == NULL || ARENA_SEPARATE_ALLOCATIONS || arena->block->size - arena->block->used < taken)
-        arena->block = block_new(arena->block, next_block_size(arena, taken));
+    if (arena->block == NULL || ADDRESS_SANITIZER || arena->block->size - arena->block->used < taken)
+        arena->block = next_block(arena, taken);
     void *memory = arena->block->bytes + arena->block->used;
     arena->block->used += taken;
     arena->used_bytes += taken;
@@ -151,7 +154,7 @@ void *arena_alloc(struct arena *arena, size_t size)
         unwind_throw("an arena's allocation has no representable size");
     rounded &= ~(alignment - 1);
     /* Under the sanitizer the size is not rounded, so that an overrun by one byte is detected. */
-    size_t taken = ARENA_SEPARATE_ALLOCATIONS ? size : rounded;
+    size_t taken = ADDRESS_SANITIZER ? size : rounded;
 
     check_bound(arena, taken);
     return memset(take(arena, taken), 0, size);

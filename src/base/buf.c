@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include "base/arena.h"
+#include "base/large_block.h"
 #include "base/panic.h"
 #include "base/unwind.h"
 
@@ -15,9 +16,32 @@ void buf_init(struct buf *buf, size_t max_bytes)
     *buf = (struct buf){ .max_bytes = max_bytes };
 }
 
+/* Storage of at least LARGE_BLOCK_BYTES is a large block. Both sizes are powers of two. */
+static void free_storage(struct buf *buf)
+{
+    if (buf->capacity >= LARGE_BLOCK_BYTES)
+        large_block_free(buf->data, buf->capacity);
+    else
+        free(buf->data);
+}
+
+static void grow_storage(struct buf *buf, size_t capacity)
+{
+    bool is_large = capacity >= LARGE_BLOCK_BYTES;
+    char *data = is_large ? large_block_new(capacity) : realloc(buf->data, capacity);
+    if (data == NULL)
+        unwind_throw(PANIC_NO_MEMORY);
+    if (is_large && buf->data != NULL) {
+        memcpy(data, buf->data, buf->capacity);
+        free_storage(buf);
+    }
+    buf->data = data;
+    buf->capacity = capacity;
+}
+
 void buf_done(struct buf *buf)
 {
-    free(buf->data);
+    free_storage(buf);
     *buf = (struct buf){ .max_bytes = buf->max_bytes };
 }
 
@@ -45,11 +69,7 @@ char *buf_room(struct buf *buf, size_t size)
         size_t capacity = buf->capacity != 0 ? buf->capacity : BUF_FIRST_BYTES;
         while (capacity < wanted + 1)
             capacity *= 2;
-        char *data = realloc(buf->data, capacity);
-        if (data == NULL)
-            unwind_throw(PANIC_NO_MEMORY);
-        buf->data = data;
-        buf->capacity = capacity;
+        grow_storage(buf, capacity);
     }
     return buf->data + buf->size;
 }

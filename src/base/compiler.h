@@ -19,6 +19,18 @@
 #define RETURNS_NONNULL                        __attribute__((returns_nonnull))
 #define UNUSED                                 __attribute__((unused))
 
+/* 1 in a build with AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifndef ADDRESS_SANITIZER
+#define ADDRESS_SANITIZER 0
+#endif
+
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Moves an owned pointer: the local becomes NULL, so its CLEANUP does nothing. */

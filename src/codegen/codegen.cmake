@@ -29,7 +29,7 @@ add_custom_target(generate-catalogue DEPENDS ${catalogue_sources} ${catalogue_he
 
 # The SQL generators use src/base, whose error codes come from the catalogue.
 file(GLOB sql_generator CONFIGURE_DEPENDS src/codegen/sql*.c)
-set(generator_base src/base/arena.c src/base/buf.c src/base/panic.c src/base/unwind.c)
+set(generator_base src/base/arena.c src/base/buf.c src/base/large_block.c src/base/panic.c src/base/unwind.c)
 add_executable(posthorn-sql ${sql_generator} ${generator_base})
 add_executable(posthorn-embed-migrations src/codegen/embed_migrations.c src/codegen/sql_file.c ${generator_base})
 foreach(generator posthorn-sql posthorn-embed-migrations)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <stdalign.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Errors ---- */
@@ -158,6 +159,8 @@ static void test_memory_is_zeroed_and_aligned(void **state)
     }
     /* Larger than any block. */
     unsigned char *large = arena_alloc(arena, 3 * 1024 * 1024);
+    for (size_t i = 0; i < 3 * 1024 * 1024; i++)
+        assert_int_equal(large[i], 0);
     memset(large, 1, 3 * 1024 * 1024);
     assert_true(arena_used_bytes(arena) >= 3 * 1024 * 1024);
     int64_t *array = arena_array(arena, 10, sizeof(int64_t));
@@ -318,6 +321,32 @@ static void test_buf_room_and_front(void **state)
     assert_string_equal(buf_text(&buf), "again");
 }
 
+/* Its storage becomes a large block, and a larger one, and an ordinary one again. */
+static void test_buf_of_megabytes(void **state)
+{
+    (void)state;
+    enum { LINE_BYTES = 1000, LINES = 5500 };
+    BUF_SCOPE buf;
+    buf_init(&buf, 8 << 20);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < LINES; i++)
+            buf_printf(&buf, "%0*d", LINE_BYTES, i);
+        assert_int_equal(buf.size, LINES * LINE_BYTES);
+        for (int i = 0; i < LINES; i++) {
+            char line[LINE_BYTES + 1];
+            snprintf(line, sizeof(line), "%0*d", LINE_BYTES, i);
+            assert_memory_equal(buf.data + i * LINE_BYTES, line, LINE_BYTES);
+        }
+        assert_int_equal(buf.data[buf.size], '\0');
+        buf_done(&buf);
+        buf_add_text(&buf, "small");
+        buf_clear(&buf);
+    }
+    assert_non_null(buf_room(&buf, 5 << 20)); /* at once */
+    assert_true(buf.capacity > 5 << 20);
+    assert_null(buf_room(&buf, 9 << 20));
+}
+
 static void test_buf_lives_with_its_arena(void **state)
 {
     (void)state;
@@ -345,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_buf_grows_to_its_maximum),
         cmocka_unit_test(test_buf_remembers_overflow),
         cmocka_unit_test(test_buf_room_and_front),
+        cmocka_unit_test(test_buf_of_megabytes),
         cmocka_unit_test(test_buf_lives_with_its_arena),
     };
     return cmocka_run_group_tests_name("base: error, arena, buf", tests, NULL, NULL);
