@@ -350,13 +350,16 @@ void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *requ
 
 enum { SPOOLED_TOGETHER = 256 };
 
-/* Under the lock. Ends the wait for a target; returns when it ends otherwise. */
-static int64_t end_wait_for_target(struct pending *pending, bool stopping, int64_t now_us)
+/* Under the lock. Ends the wait for a target; returns when it ends otherwise. While half of the list is in use, nothing waits longer
+ * than for its commit, so that other hits have room. */
+static int64_t end_wait_for_target(struct pending *pending, int64_t now_us)
 {
+    const struct hit_recorder *recorder = pending->recorder;
     int64_t until_us = pending->deadline_us + (HIT_TARGET_WAIT_MS - HIT_WAIT_MS) * US_PER_MS;
+    bool has_room = !recorder->stopping && recorder->pending_count < HITS_PENDING_MAX / 2;
     if (pending->request == NULL || pending->has_answer)
         return INT64_MAX;
-    if (!stopping && until_us > now_us)
+    if (has_room && until_us > now_us)
         return until_us;
     pending->request->answer = HIT_LATER;
     pending->has_answer = true;
@@ -375,7 +378,7 @@ static int64_t end_waits(struct hit_recorder *recorder)
             pending->state = HIT_LOST;
             recorder->is_away = true;
         }
-        int64_t target_us = end_wait_for_target(pending, recorder->stopping, now_us);
+        int64_t target_us = end_wait_for_target(pending, now_us);
         next_us = target_us < next_us ? target_us : next_us;
     }
     return next_us;
