@@ -1,6 +1,7 @@
 #include "base/json_read.h"
 
 #include "base/buf.h"
+#include "base/json_parser.h"
 #include "base/json_write.h"
 #include "base/text.h"
 
@@ -33,35 +34,12 @@ static void scan_text(struct json_scan *scan, size_t start, size_t end)
         scan->longest = size;
 }
 
-/* The position of the quote that ends a text, or `size` without one. Every byte is looked at once for each of the two marks. */
-static size_t text_end(const char *text, size_t size, size_t at)
-{
-    const char *quote = text; /* before `at`: to be searched */
-    while (at < size) {
-        if (quote < text + at)
-            quote = memchr(text + at, '"', size - at);
-        if (quote == NULL)
-            return size;
-        const char *escape = memchr(text + at, '\\', (size_t)(quote - text) - at);
-        if (escape == NULL)
-            return (size_t)(quote - text);
-        at = (size_t)(escape - text) + 2;
-    }
-    return size;
-}
-
-static bool is_plain(char byte)
-{
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '-' ||
-           byte == '+' || byte == '.';
-}
-
 /* Counts a number or a word and returns its end. Unlike that of a text, no value holds their bytes, so the copy that the lexer
  * makes while it grows is counted here. */
 static size_t scan_plain(struct json_scan *scan, const char *text, size_t size, size_t start)
 {
     size_t end = start;
-    while (end < size && is_plain(text[end]))
+    while (end < size && json_is_plain(text[end]))
         end++;
     if (text[start] == '-' || (text[start] >= '0' && text[start] <= '9'))
         scan->measure.tree_bytes += NUMBER_BYTES;
@@ -107,10 +85,10 @@ struct json_measure json_text_measure(const char *text, size_t size)
     struct json_scan scan = { .depth = 0 };
     for (size_t i = 0; i < size;) {
         if (text[i] == '"') {
-            size_t end = text_end(text, size, i + 1);
+            size_t end = json_text_end(text, size, i + 1);
             scan_text(&scan, i + 1, end);
             i = end + 1;
-        } else if (is_plain(text[i])) {
+        } else if (json_is_plain(text[i])) {
             i = scan_plain(&scan, text, size, i);
         } else {
             scan_mark(&scan, text[i++]);
@@ -149,12 +127,12 @@ static void widen_integers(const char *text, size_t size, struct buf *out)
     for (size_t i = 0; i < size;) {
         size_t end = i + 1;
         if (text[i] == '"')
-            end = text_end(text, size, i + 1) + 1;
-        else if (is_plain(text[i]))
-            while (end < size && is_plain(text[end]))
+            end = json_text_end(text, size, i + 1) + 1;
+        else if (json_is_plain(text[i]))
+            while (end < size && json_is_plain(text[end]))
                 end++;
         buf_add(out, text + i, (end < size ? end : size) - i);
-        if (is_plain(text[i]) && is_long_integer(text + i, end - i))
+        if (json_is_plain(text[i]) && is_long_integer(text + i, end - i))
             buf_add_text(out, "e0");
         i = end;
     }
@@ -162,6 +140,9 @@ static void widen_integers(const char *text, size_t size, struct buf *out)
 
 static json_t *load(const char *text, size_t size, struct json_bounds bounds, json_error_t *problem)
 {
+    json_t *plain = json_parse(text, size, bounds.max_depth, bounds.allow_nul);
+    if (plain != NULL)
+        return plain;
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (bounds.allow_nul ? JSON_ALLOW_NUL : 0);
     json_t *json = json_loadb(text, size, flags, problem);
     if (json != NULL || !bounds.from_jsonb || json_error_code(problem) != json_error_numeric_overflow)
@@ -175,12 +156,13 @@ static json_t *load(const char *text, size_t size, struct json_bounds bounds, js
 bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds, const json_t **ret_json,
                struct error *err)
 {
-    unsigned max_depth = bounds.max_depth != 0 ? bounds.max_depth : (unsigned)JSON_READ_MAX_DEPTH;
+    if (bounds.max_depth == 0)
+        bounds.max_depth = JSON_READ_MAX_DEPTH;
     if (size > bounds.max_bytes)
         return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The body has %zu bytes; at most %zu are accepted.", size, bounds.max_bytes);
     struct json_measure measure = json_text_measure(text, size);
-    if (measure.depth > max_depth)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The JSON is nested deeper than %u levels.", max_depth);
+    if (measure.depth > bounds.max_depth)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The JSON is nested deeper than %u levels.", bounds.max_depth);
     if (bounds.max_tree_bytes != 0 && measure.tree_bytes > bounds.max_tree_bytes)
         return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL,
                     "The JSON has too many values: it would take %zu bytes of memory, and at most %zu are accepted. Send it in "

@@ -1,10 +1,12 @@
 /*
- * Fuzzes the JSON reader and writer. The first byte chooses: text that is read,
- * or bytes that are written as a text. Besides not crashing: what was read and
- * written again is equal, compact and canonical; the memory of the tree is within
- * its measure; and a written text holds the bytes that it was given and nothing
- * that ends it early.
+ * Fuzzes the JSON parser, reader and writer. The first byte chooses: text that is
+ * read, or bytes that are written as a text. Besides not crashing: the parser
+ * builds the tree of jansson, or none where jansson builds none; what was read
+ * and written again is equal, compact and canonical; the memory of the tree is
+ * within its measure; and a written text holds the bytes that it was given and
+ * nothing that ends it early.
  */
+#include "base/json_parser.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/text.h"
@@ -58,6 +60,24 @@ static void check_tree(struct arena *arena, const json_t *json)
     require(strcmp(json_canonical(arena, of_compact), canonical) == 0);
     require(strcmp(json_compact(arena, of_compact), compact) == 0);
     require(json_text_measure(compact, strlen(compact)).depth <= JSON_READ_MAX_DEPTH);
+}
+
+/* jansson ignores a NUL after a number, so json_read refuses every NUL before it parses. */
+static void check_parser(const char *text, size_t size, bool allow_nul)
+{
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (allow_nul ? JSON_ALLOW_NUL : 0);
+    if (memchr(text, '\0', size) != NULL || json_text_measure(text, size).depth > JSON_READ_MAX_DEPTH)
+        return;
+    json_auto_t *json = json_parse(text, size, JSON_READ_MAX_DEPTH, allow_nul);
+    json_auto_t *expected = json_loadb(text, size, flags, NULL);
+    require((json == NULL) == (expected == NULL));
+    if (json == NULL)
+        return;
+    char *dumped = json_dumps(json, JSON_ENCODE_ANY);
+    char *expected_dump = json_dumps(expected, JSON_ENCODE_ANY);
+    require(json_equal(json, expected) && strcmp(dumped, expected_dump) == 0);
+    count_free(dumped);
+    count_free(expected_dump);
 }
 
 static void read_text(const char *text, size_t size, bool allow_nul)
@@ -163,6 +183,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         write_number(text, size - 1);
     } else {
         read_text(text, size - 1, data[0] == 'n');
+        check_parser(text, size - 1, data[0] == 'n');
     }
     free(text);
     require(used_bytes == 0);
