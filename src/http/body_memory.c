@@ -13,6 +13,7 @@ enum {
     RETRY_AFTER_S = 2,
     LARGE_BYTES = 1024 * 1024,    /* of one request; smaller ones reuse each other's memory */
     TRIM_BYTES = 4 * LARGE_BYTES, /* released by large requests, after which a walk through the heap is worth it */
+    TRIM_MAX_POSTPONED = 10,      /* calls of body_memory_trim */
 };
 
 struct body_memory {
@@ -21,6 +22,8 @@ struct body_memory {
     atomic_uint refs;
     atomic_size_t used;
     atomic_size_t released; /* since the last trim */
+    size_t released_before; /* at the last call of body_memory_trim; of its thread, as the next */
+    unsigned postponed;
     atomic_size_t organizations[ENTRIES];
 };
 
@@ -105,10 +108,17 @@ size_t body_memory_used(const struct body_memory *memory)
     return atomic_load_explicit(&memory->used, memory_order_relaxed);
 }
 
+/* While large bodies keep coming, each uses the memory of those before it. Returned memory has to be mapped again page by page,
+ * which takes about as long as the rest of the work for a body. */
 void body_memory_trim(struct body_memory *memory)
 {
-    if (atomic_load_explicit(&memory->released, memory_order_relaxed) < TRIM_BYTES)
+    size_t released = atomic_load_explicit(&memory->released, memory_order_relaxed);
+    bool keeps_coming = released != memory->released_before;
+    memory->released_before = released;
+    if (released < TRIM_BYTES || (keeps_coming && ++memory->postponed < TRIM_MAX_POSTPONED))
         return;
+    memory->released_before = 0;
+    memory->postponed = 0;
     atomic_store_explicit(&memory->released, 0, memory_order_relaxed);
     malloc_trim(0);
 }

@@ -43,5 +43,6 @@ void body_memory_release(struct body_memory *memory, struct body_share *share) N
 /* The bytes that are claimed now. */
 size_t body_memory_used(const struct body_memory *memory) NONNULL(1);
 
-/* Returns freed memory to the system when much was released since the last call. Call it about once a second. */
+/* Returns freed memory to the system when large requests have released much. While they keep coming, only every tenth call does.
+ * One thread calls it, about once a second. */
 void body_memory_trim(struct body_memory *memory) NONNULL(1);
