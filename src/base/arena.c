@@ -146,7 +146,8 @@ static void *take(struct arena *arena, size_t taken)
     return memory;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+/* Memory that is not zeroed. */
+static void *take_aligned(struct arena *arena, size_t size)
 {
     const size_t alignment = alignof(max_align_t);
     size_t rounded;
@@ -157,7 +158,12 @@ void *arena_alloc(struct arena *arena, size_t size)
     size_t taken = ADDRESS_SANITIZER ? size : rounded;
 
     check_bound(arena, taken);
-    return memset(take(arena, taken), 0, size);
+    return take(arena, taken);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    return memset(take_aligned(arena, size), 0, size);
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t item_size)
@@ -170,9 +176,10 @@ void *arena_array(struct arena *arena, size_t count, size_t item_size)
 
 char *arena_dup_bytes(struct arena *arena, const void *bytes, size_t size)
 {
-    char *copy = arena_alloc(arena, size + 1);
+    char *copy = take_aligned(arena, size + 1);
     if (size > 0)
         memcpy(copy, bytes, size);
+    copy[size] = '\0';
     return copy;
 }
 
