@@ -1,14 +1,18 @@
--- Inserts an import and its shards.
+-- Inserts an import, its shards and the slices of its text.
 -- name: import_insert :one
 -- params: brand_id bigint, shards bigint, mapping jsonb null, validate boolean, over_http boolean, csv bytea null, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, now timestamptz
 -- columns: id bigint
 with import as (
-    insert into imports (brand_id, mapping, validate, over_http, csv, root, path, device, inode, modified_ns, size_bytes, created_at)
-    values (:brand_id, :mapping, :validate, :over_http, :csv, :root, :path, :device, :inode, :modified_ns, :size_bytes, :now)
+    insert into imports (brand_id, mapping, validate, over_http, root, path, device, inode, modified_ns, size_bytes, created_at)
+    values (:brand_id, :mapping, :validate, :over_http, :root, :path, :device, :inode, :modified_ns, :size_bytes, :now)
     returning id
 ), lanes as (
     insert into import_lanes (brand_id, import_id, lane)
     select :brand_id, import.id, lane from import, generate_series(0, :shards::bigint - 1) as lane
+), texts as (
+    insert into import_texts (brand_id, import_id, slice, bytes)
+    select :brand_id, import.id, slice, substring(:csv::bytea from slice * 65536 + 1 for 65536)
+      from import, generate_series(0, (octet_length(:csv::bytea) - 1) / 65536) as slice
 )
 select id from import;
 
@@ -56,13 +60,14 @@ select lane, chunks, next_offset, next_line, inserted, updated, unchanged, skipp
  where brand_id = :brand_id and import_id = :id
  order by lane;
 
--- A slice of the text of a request; offsets start at 0.
--- name: import_text_slice :one
+-- A part of the text of a request; offsets start at 0.
+-- name: import_text_part :one
 -- params: brand_id bigint, id bigint, offset bigint, size bigint
--- columns: slice bytea
-select substring(csv from (:offset + 1)::integer for :size::integer)
-  from imports
- where brand_id = :brand_id and id = :id and csv is not null;
+-- columns: part bytea
+select substring(string_agg(bytes, '' order by slice) from (:offset % 65536 + 1)::integer for :size::integer)
+  from import_texts
+ where brand_id = :brand_id and import_id = :id and slice between :offset / 65536 and (:offset + :size - 1) / 65536
+having count(*) > 0;
 
 -- Stores the plan of an import and the start positions of its shards.
 -- name: import_plan_keep :exec
@@ -79,8 +84,14 @@ update import_lanes l set next_offset = :offset, next_line = :line
 -- Finishes an import and deletes its text.
 -- name: import_finish :exec
 -- params: brand_id bigint, id bigint, status text, message text null, validation_job bigint null, now timestamptz
-update imports set status = :status, message = :message, validation_job = :validation_job, finished_at = :now, csv = null
- where brand_id = :brand_id and id = :id and status in ('queued', 'running');
+with finished as (
+    update imports set status = :status, message = :message, validation_job = :validation_job, finished_at = :now
+     where brand_id = :brand_id and id = :id and status in ('queued', 'running')
+    returning id
+)
+delete from import_texts t
+ using finished
+ where t.brand_id = :brand_id and t.import_id = finished.id;
 
 -- ---- A chunk of a shard ----
 

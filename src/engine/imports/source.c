@@ -149,18 +149,22 @@ void import_source_open_given(struct import_source *source, const char *text)
 static bool read_stored_text(const struct import_source *source, struct arena *arena, int64_t offset, size_t size,
                              struct bytes *ret_bytes, struct error *err)
 {
-    struct import_text_slice_params params = {
+    if (size == 0) {
+        *ret_bytes = (struct bytes){ (const unsigned char *)"", 0 };
+        return true;
+    }
+    struct import_text_part_params params = {
         .brand_id = source->work->brand_id,
         .id = source->import_id,
         .offset = offset,
         .size = (int64_t)size,
     };
-    struct import_text_slice_row *row;
-    if (!sql_import_text_slice(source->work->conn, arena, &params, &row, err))
+    struct import_text_part_row *row;
+    if (!sql_import_text_part(source->work->conn, arena, &params, &row, err))
         return false;
     if (row == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The text of this import no longer exists.");
-    *ret_bytes = row->slice;
+    *ret_bytes = row->part;
     return true;
 }
 

@@ -681,7 +681,33 @@ static void test_goes_on_where_it_was_left(void **state)
         number_of("select count(*) from contacts where email_key <> 'reader' || (custom_fields->>'n') || '@example.com'"), 0);
     assert_int_equal(number_of("select count(distinct line) from import_errors"), bad);
     assert_int_equal(number_of("select count(*) from import_errors"), bad);
-    assert_int_equal(number_of("select count(*) from imports where csv is not null"), 0);
+    assert_int_equal(number_of("select count(*) from import_texts"), 0);
+}
+
+/* A text is stored in slices of 64 KiB. */
+static void test_texts_of_whole_slices(void **state)
+{
+    (void)state;
+    enum { SLICE_BYTES = 65536, SLICES = 3 };
+    for (int more = -1; more <= 1; more++) {
+        struct buf *csv = buf_in_arena(arena, 1 << 20);
+        size_t size = (size_t)(SLICES * SLICE_BYTES + more);
+        int rows = 0;
+        buf_add_text(csv, "email,note\n");
+        while (csv->size < size - 60)
+            buf_printf(csv, "slice%d@example.com,x\n", ++rows);
+        buf_add_text(csv, "last@example.com,");
+        while (csv->size < size)
+            buf_add_char(csv, 'x');
+        int64_t id = create(&(struct import_request){ .csv = buf_text(csv) });
+        assert_int_equal(number_of("select count(*) from import_texts"), more > 0 ? SLICES + 1 : SLICES);
+        assert_int_equal(number_of("select sum(octet_length(bytes)) from import_texts"), (int64_t)size);
+        assert_true(go_on(id, 100, -1));
+        assert_true(go_on(id, 100, -1)); /* once more, from the end */
+        finish(id);
+        assert_int_equal(number_of("select count(*) from contacts"), rows + 1);
+        run_sql("delete from contacts; delete from contact_fields");
+    }
 }
 
 /* The row results of an import are deleted after a month, also when the brand does not import again. */
@@ -881,6 +907,7 @@ int main(void)
         TEST(test_late_encoding),
         TEST(test_error_file),
         TEST(test_goes_on_where_it_was_left),
+        TEST(test_texts_of_whole_slices),
         TEST(test_old_imports_are_forgotten),
         TEST(test_lost_place),
         TEST(test_crossing_writers),
