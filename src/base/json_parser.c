@@ -65,13 +65,6 @@ size_t json_text_end(const char *text, size_t size, size_t at)
     return size;
 }
 
-static int hex_digit(char byte)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *found = memchr(digits, byte, sizeof(digits) - 1);
-    return found != NULL ? (int)((found - digits) % 16) : -1;
-}
-
 /* The UTF-16 code unit of \uXXXX; -1 when another byte is there. */
 static int32_t read_code_unit(const char *at, const char *end)
 {

@@ -206,7 +206,7 @@ char *text_trim(struct arena *arena, const char *text)
     return arena_dup_bytes(arena, text, size);
 }
 
-static int hex_digit(char byte)
+int hex_digit(char byte)
 {
     if (byte >= '0' && byte <= '9')
         return byte - '0';

@@ -56,6 +56,9 @@ char *percent_encode(struct arena *arena, const char *text) NONNULL(1, 2) RETURN
 /* Lower-case hexadecimal; `ret_hex` holds 2 * size + 1 bytes. */
 void hex_encode(const void *bytes, size_t size, char *ret_hex) NONNULL(3);
 
+/* The value of a hexadecimal digit; -1 for another byte. */
+int hex_digit(char byte);
+
 /* Base64url without padding (RFC 4648 §5). Decoding returns NULL when malformed. */
 char *base64url_encode(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
 unsigned char *base64url_decode(struct arena *arena, const char *text, size_t *ret_size) NONNULL(1, 2, 3);

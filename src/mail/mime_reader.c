@@ -203,15 +203,6 @@ static size_t decode_base64(const unsigned char *from, size_t size, unsigned cha
     return count;
 }
 
-static int hex_digit(unsigned char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 /* The size of a soft line break at an equals sign; 0 when there is none. */
 static size_t soft_break(const unsigned char *from, size_t left)
 {
@@ -228,8 +219,8 @@ static size_t decode_quoted(const unsigned char *from, size_t size, unsigned cha
         size_t skipped = from[i] == '=' ? soft_break(from + i, left) : 0;
         if (skipped > 0) {
             i += skipped;
-        } else if (from[i] == '=' && left > 2 && hex_digit(from[i + 1]) >= 0 && hex_digit(from[i + 2]) >= 0) {
-            to[count++] = (unsigned char)(hex_digit(from[i + 1]) << 4 | hex_digit(from[i + 2]));
+        } else if (from[i] == '=' && left > 2 && hex_digit((char)from[i + 1]) >= 0 && hex_digit((char)from[i + 2]) >= 0) {
+            to[count++] = (unsigned char)(hex_digit((char)from[i + 1]) << 4 | hex_digit((char)from[i + 2]));
             i += 3;
         } else {
             to[count++] = is_word && from[i] == '_' ? ' ' : from[i];

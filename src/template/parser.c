@@ -1,5 +1,6 @@
 #include "template/parser.h"
 
+#include "base/text.h"
 #include "template/names.h"
 
 #include <stdarg.h>
@@ -79,19 +80,12 @@ bool template_parse_name(struct template_parser *parser, const char *what, const
 
 /* ---- Constants ---- */
 
-static int hex_value(char byte)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *found = byte != '\0' ? strchr(digits, byte) : NULL;
-    return found != NULL ? (int)(found - digits) % 16 : -1;
-}
-
 /* Decodes "\u00e9" at `at`; surrogates and NUL are refused. */
 static bool unescape_code(struct template_parser *parser, const char *at, const char *close, struct buf *out)
 {
     int point = 0;
     for (int i = 2; i < 6; i++) {
-        int digit = at + i < close ? hex_value(at[i]) : -1;
+        int digit = at + i < close ? hex_digit(at[i]) : -1;
         if (digit < 0)
             return template_parse_refuse(parser, "\\u needs four hexadecimal digits");
         point = point * 16 + digit;
