@@ -8,7 +8,7 @@ create table import_texts (
     primary key (brand_id, import_id, slice),
     foreign key (brand_id, import_id) references imports on delete cascade
 );
--- lz4 takes a fifth of the time of pglz. A server may have been built without it.
+-- lz4 is quicker than pglz, the default. A server may have been built without it.
 do $$
 begin
     alter table import_texts alter column bytes set compression lz4;
