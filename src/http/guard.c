@@ -26,13 +26,24 @@ struct host_part {
     const char *port; /* "" when none */
 };
 
+static bool is_ipv6(const char *text, size_t size)
+{
+    char copy[INET6_ADDRSTRLEN];
+    unsigned char address[sizeof(struct in6_addr)];
+    if (size >= sizeof(copy))
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return inet_pton(AF_INET6, copy, address) == 1;
+}
+
 /* The host of "host[:port]" or "[v6][:port]", without brackets. */
 static bool host_part_read(const char *authority, struct host_part *ret_part)
 {
     const char *end;
     if (authority[0] == '[') {
         end = strchr(authority, ']');
-        if (end == NULL)
+        if (end == NULL || !is_ipv6(authority + 1, (size_t)(end - authority - 1)))
             return false;
         *ret_part = (struct host_part){ authority + 1, (size_t)(end - authority - 1), end + 1 };
     } else {

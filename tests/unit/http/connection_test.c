@@ -16,6 +16,8 @@ static void mcp_knows_its_hosts_and_origins(void **state)
         { "Host: localhost\r\n", 200 },
         { "Host: 127.0.0.1:1\r\n", 200 },
         { "Host: [::1]:8420\r\n", 200 },
+        { "Host: [127.0.0.1]\r\n", 403 }, /* brackets hold IPv6 only (RFC 3986 §3.2.2) */
+        { "Host: [localhost]\r\n", 403 },
         { "Host: evil.example.com\r\n", 403 },
         { "Host: 127.0.0.1.evil.example\r\n", 403 },
         { "Host: 127.0.0.1:x\r\n", 403 },
