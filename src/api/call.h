@@ -173,6 +173,9 @@ bool api_find_caller(struct api *api, const struct credentials *credentials, str
 MUST_CHECK bool api_has_rate_left(struct api *api, const struct principal *who, const struct operation *const *candidates,
                                   struct error *err) NONNULL(1, 2, 3, 4);
 
+/* True when another organization has had a call lately, or has a campaign that is being delivered. Any thread. */
+bool api_has_others(struct api *api, int64_t organization_id) NONNULL(1);
+
 /* ---- Running ---- */
 
 /* True when api_submit would answer the call before it returns: it needs no thread hop, so the transport suspends nothing. */

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "http/body_memory.h"
+#include "http/body_throttle.h"
 #include "http/headers.h"
 
 #include <pthread.h>
@@ -104,6 +105,7 @@ struct http_exchange {
     struct buf body;
     struct body_memory *body_memory; /* a reference */
     struct body_share body_share;    /* the memory of the body and its tree */
+    struct body_pause body_pause;    /* while the body is throttled */
     struct error body_refusal;       /* the body was dropped because there was no memory for it */
     size_t max_body_bytes;
     uint64_t body_seen_bytes;

@@ -1,8 +1,9 @@
 #include "http/serve.h"
 
+#include "api/call.h"
 #include "http/address_gate.h"
+#include "http/body_throttle.h"
 #include "http/connections.h"
-#include "http/dropped_bodies.h"
 #include "http/guard.h"
 #include "http/server_state.h"
 
@@ -257,12 +258,26 @@ static enum MHD_Result leave_head(struct http_exchange *exchange)
     return goes_on ? MHD_YES : queue_answer(exchange);
 }
 
-/* Counts what was dropped. The connection may be suspended now. */
-static void note_dropped(struct http_exchange *exchange, size_t bytes)
+/* A large body of an organization gives way while other organizations are active. */
+static bool gives_way(const struct http_exchange *exchange)
+{
+    const struct http_server *server = exchange->server;
+    int64_t organization_id = exchange->body_share.organization_id;
+    bool is_large = exchange->body_seen_bytes > HTTP_EXCHANGE_QUICK_CALL_BYTES ||
+                    http_exchange_declared_bytes(exchange) > HTTP_EXCHANGE_QUICK_CALL_BYTES;
+    return is_large && organization_id != 0 && server->api != NULL && api_has_others(server->api, organization_id);
+}
+
+/* Notes what was read of a body. The connection may be suspended now. */
+static void throttle_body(struct http_exchange *exchange, size_t bytes)
 {
     struct http_server *server = exchange->server;
-    if (exchange->drops_body && dropped_bodies_note(server->dropped_bodies, exchange->mhd, bytes))
-        atomic_fetch_add_explicit(&server->drops_paused, 1, memory_order_relaxed);
+    bool drops = exchange->drops_body;
+    if (!drops && !gives_way(exchange))
+        return;
+    int64_t allowance = drops ? (int64_t)BODY_THROTTLE_DROPPED : exchange->body_share.organization_id;
+    if (body_throttle_note(server->body_throttle, &exchange->body_pause, exchange->mhd, allowance, bytes))
+        atomic_fetch_add_explicit(drops ? &server->drops_paused : &server->bodies_paused, 1, memory_order_relaxed);
 }
 
 /* Called when the headers are complete, for every part of the body, at its end, and after every resumption. */
@@ -287,7 +302,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         return leave_head(exchange);
     if (*upload_size > 0) {
         http_exchange_add_body(exchange, upload, *upload_size);
-        note_dropped(exchange, *upload_size);
+        throttle_body(exchange, *upload_size);
         *upload_size = 0;
         return exchange->body_seen_bytes <= DRAIN_MAX_BYTES ? MHD_YES : MHD_NO;
     }

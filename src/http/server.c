@@ -6,8 +6,8 @@
 #include "base/panic.h"
 #include "http/address_gate.h"
 #include "http/body_memory.h"
+#include "http/body_throttle.h"
 #include "http/connections.h"
-#include "http/dropped_bodies.h"
 #include "http/endpoints/metrics.h"
 #include "http/endpoints/routes.h"
 #include "http/guard.h"
@@ -104,8 +104,7 @@ static bool start_listener(struct http_server *server, const struct http_server_
         .idle_timeout_s = given_or(config->idle_timeout_s, DEFAULT_IDLE_TIMEOUT_S),
     };
     server->port = socket_address_bound_port(fd);
-    if (!start_connections(server, config, max_connections, err) ||
-        !dropped_bodies_new(max_connections, &server->dropped_bodies, err)) {
+    if (!start_connections(server, config, max_connections, err) || !body_throttle_new(&server->body_throttle, err)) {
         close(fd);
         return false;
     }
@@ -123,7 +122,7 @@ static void server_release(struct http_server *server)
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
     connections_free(server->connections);
-    dropped_bodies_free(server->dropped_bodies);
+    body_throttle_free(server->body_throttle);
     body_memory_unref(server->body_memory);
     arena_free(server->arena);
     free(server);
@@ -219,7 +218,7 @@ void http_server_stop(struct http_server *server, unsigned grace_ms)
         if (!wait_until_idle(server, CANCEL_GRACE_MS))
             log_event(LOG_WARNING, "http.stop", "Some calls did not end when they were cancelled.");
     }
-    dropped_bodies_end_bound(server->dropped_bodies);
+    body_throttle_end(server->body_throttle);
     wait_until_resumed(server);
     MHD_stop_daemon(TAKE_PTR(server->daemon));
     if (listen_fd >= 0)

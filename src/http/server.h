@@ -70,6 +70,7 @@ struct http_server_figures {
     uint64_t abandoned;           /* whose client disconnected before the response */
     uint64_t connections_refused; /* beyond the bound of all, or of one address */
     uint64_t drops_paused;        /* times that a connection waited because too much of refused bodies arrived */
+    uint64_t bodies_paused;       /* the same, because too much of large bodies of its organization arrived beside others */
     unsigned connections;         /* open now */
     unsigned suspended;           /* waiting for a call now */
     unsigned streams;             /* event streams open now */

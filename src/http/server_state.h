@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 struct address_gate;
+struct body_throttle;
 struct connections;
-struct dropped_bodies;
 struct guard;
 struct hit_recorder;
 struct MHD_Daemon;
@@ -27,7 +27,7 @@ struct http_server {
     struct guard *guard;
     struct address_gate *gate;
     struct body_memory *body_memory;
-    struct dropped_bodies *dropped_bodies;
+    struct body_throttle *body_throttle;
     struct route_table *routes;
     struct connections *connections;
     struct MHD_Daemon *daemon;
@@ -44,6 +44,7 @@ struct http_server {
     atomic_uint_fast64_t abandoned;
     atomic_uint_fast64_t connections_refused;
     atomic_uint_fast64_t drops_paused;
+    atomic_uint_fast64_t bodies_paused;
     atomic_uint active; /* requests whose response is not sent yet */
     atomic_uint suspended;
     atomic_uint streams;

@@ -84,6 +84,11 @@ bool api_find_caller(struct api *api, const struct credentials *credentials, str
     return auth_principal_cached(api->auth, credentials, ret_who);
 }
 
+bool api_has_others(struct api *api, int64_t organization_id)
+{
+    return activity_has_others(api->activity, organization_id);
+}
+
 bool api_is_immediate(struct api *api, struct call *call)
 {
     return needs_no_database(begin_call(api, call));

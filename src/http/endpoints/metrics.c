@@ -39,6 +39,8 @@ static void write_page(struct http_server *server, struct buf *out)
                  figures.connections_refused);
     write_metric(out, "drops_paused_total", "counter", "Pauses of connections because too much of refused bodies arrived.",
                  figures.drops_paused);
+    write_metric(out, "bodies_paused_total", "counter", "Pauses of connections because too much of large bodies arrived beside others.",
+                 figures.bodies_paused);
     write_metric(out, "connections", "gauge", "Open connections.", figures.connections);
     write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
     write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);

@@ -12,7 +12,7 @@
 // BENCH_FIGURES      the figures to measure, with commas between: calls, campaign (beside each load), all, control (all of these)
 //
 // The campaign is measured beside each load and beside all of them, with the processor time of each group of processes. The control
-// is the campaign beside the same clients and a server that answers each call at once with 503: what clients and loopback alone take.
+// is the same beside the same clients and a server that refuses each call with 503, as often: what clients and loopback alone take.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -68,6 +68,33 @@ async function compareCalls({ report, quiet, hostile }, kind) {
   report.note(`the load: ${rounded(found.readBeside.hostilePerSecond)} calls/s beside the reads, ${
     rounded(found.writeBeside.hostilePerSecond)} beside the writes`);
   await hostile.settle();
+  if (FIGURES.includes('control')) await controlCalls({ report, quiet, hostile }, kind, found);
+}
+
+// The same client calls a server that refuses everything, as often as the service answered it.
+async function controlCalls({ report, quiet, hostile }, kind, found) {
+  const [name] = LOADS[kind];
+  const servers = await Promise.all([found.readBeside, found.writeBeside].map(({ hostilePerSecond }) => refuseAt(kind, hostilePerSecond)));
+  const [reads, writes] = servers.map(({ port }) => ({ [kind]: port }));
+  const control = await interleaved(ROUNDS, {
+    readAlone: () => quiet.reads(),
+    readBeside: () => beside(hostile, [kind], () => quiet.reads(), reads),
+    writeAlone: () => quiet.writes(),
+    writeBeside: () => beside(hostile, [kind], () => quiet.writes(), writes),
+  });
+  for (const server of servers) server.end();
+  report.compare(`control: p99 of reads beside the client of ${name} only, alone`, control.readBeside.p99Us, control.readAlone.p99Us, 'µs');
+  report.compare(`control: p99 of writes beside the client of ${name} only, alone`, control.writeBeside.p99Us, control.writeAlone.p99Us, 'µs');
+  report.note(`the client in the control: ${rounded(control.readBeside.hostilePerSecond)} calls/s beside the reads, ${
+    rounded(control.writeBeside.hostilePerSecond)} beside the writes`);
+}
+
+// Starts a server that lets the client of a load make `perSecond` calls.
+async function refuseAt(kind, perSecond) {
+  const port = await freePort();
+  const server = await servePeer('refusing_server.mjs', port, Math.round((1000 * LOADS[kind][1]) / perSecond));
+  lowerPriority(server.pid, CLIENT_NICE);
+  return { port, end: () => server.end() };
 }
 
 // Gives the calls a second of each load beside the campaign.
@@ -92,12 +119,7 @@ async function compareCampaigns({ report, campaign, server, hostile }, kinds, na
 
 // The same clients call a server that refuses everything, as often as the service answered them.
 async function compareControl({ report, campaign, hostile }, kinds, calls) {
-  const servers = await Promise.all(kinds.map(async (kind) => {
-    const port = await freePort();
-    const server = await servePeer('refusing_server.mjs', port, Math.round((1000 * LOADS[kind][1]) / calls[kind]));
-    lowerPriority(server.pid, CLIENT_NICE);
-    return server;
-  }));
+  const servers = await Promise.all(kinds.map((kind) => refuseAt(kind, calls[kind])));
   const controls = Object.fromEntries(kinds.map((kind, at) => [kind, servers[at].port]));
   const sent = await interleaved(Math.min(ROUNDS, 3), {
     alone: () => campaign.send(),

@@ -123,6 +123,42 @@ static void stopping_ends_the_wait_of_dropped_bodies(void **state)
     client_close(&client);
 }
 
+/* Sends a large body of a known caller, and gives the pauses of its connection. */
+static uint64_t pauses_of(size_t size)
+{
+    uint64_t before = http_server_figures(server).bodies_paused;
+    ask_with_large("k", large_json(size), size);
+    assert_status(200);
+    assert_has("\"body\":true");
+    return http_server_figures(server).bodies_paused - before;
+}
+
+static void a_large_body_gives_way_to_others(void **state)
+{
+    (void)state;
+    assert_int_equal(pauses_of(4 * MIB), 0);
+    fake_neighbour(true);
+    assert_int_equal(pauses_of(LARGE_BYTES), 0); /* not large enough */
+    /* A busy machine may read so slowly that no pause is due. */
+    for (int i = 0; pauses_of(4 * MIB) == 0; i++)
+        assert_in_range(i, 0, 100);
+    fake_neighbour(false);
+    assert_int_equal(pauses_of(4 * MIB), 0);
+}
+
+static void stopping_ends_the_wait_of_a_large_body(void **state)
+{
+    (void)state;
+    fake_neighbour(true);
+    open_with_head(&client, "/v1/keyed", "k", 4 * MIB);
+    assert_true(client_send(&client, large_json(4 * MIB), 3 * MIB));
+    WAIT_UNTIL(http_server_figures(server).bodies_paused > 0);
+    http_server_stop(server, 0);
+    server = NULL;
+    client_close(&client);
+    fake_neighbour(false);
+}
+
 static void bodies_are_parsed_where_they_belong(void **state)
 {
     (void)state;
@@ -279,6 +315,8 @@ int main(void)
         WITH_SERVER(an_unknown_key_has_its_large_body_dropped),
         WITH_SERVER(many_dropped_bytes_make_connections_wait),
         WITH_SERVER(stopping_ends_the_wait_of_dropped_bodies),
+        WITH_SERVER(a_large_body_gives_way_to_others),
+        WITH_SERVER(stopping_ends_the_wait_of_a_large_body),
         WITH_SERVER(bodies_are_parsed_where_they_belong),
         WITH_SERVER(a_body_in_chunks_is_admitted_first),
         WITH_SERVER(a_full_rate_window_has_a_large_body_dropped),

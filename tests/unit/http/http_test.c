@@ -1,6 +1,6 @@
 /* HTTP requests and replies: routes, headers, queries, bodies, credentials, documents and configuration. */
-#include "http/headers.h"
 #include "fixtures/http_case.h"
+#include "http/headers.h"
 
 /* ---- Routes ---- */
 
@@ -289,8 +289,11 @@ static void a_cookie_writes_only_from_its_own_origin(void **state)
     static const struct {
         const char *origin;
         int status;
-    } own[] = { { "http://app.example:8", 200 }, { "HTTP://APP.example:8", 200 }, { "https://app.example:8", 403 },
-                { "http://app.example", 403 },   { "http://app.example:80", 403 } };
+    } own[] = { { "http://app.example:8", 200 },
+                { "HTTP://APP.example:8", 200 },
+                { "https://app.example:8", 403 },
+                { "http://app.example", 403 },
+                { "http://app.example:80", 403 } };
     for (size_t i = 0; i < ARRAY_COUNT(own); i++) {
         char headers[200];
         snprintf(headers, sizeof(headers), "%sOrigin: %s\r\n", app, own[i].origin);
