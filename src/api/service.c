@@ -46,6 +46,15 @@ static void look_for_deliveries(void *context, struct db_conn *conn)
             activity_note_delivery(api->activity, rows[i].organization_id);
 }
 
+static void tell_activity(void *context, struct db_conn *conn, const int64_t *organization_ids, size_t count)
+{
+    (void)context;
+    ARENA_SCOPE arena = arena_new(0);
+    struct active_organizations_note_params params = { .organization_ids = { organization_ids, count } };
+    struct error ignored = { .code = ERR_NONE };
+    (void)!sql_active_organizations_note(conn, arena, &params, NULL, &ignored);
+}
+
 /* Slow calls of an organization leave a processor to the others that are active. */
 static int slow_share_beside(void)
 {
@@ -66,6 +75,7 @@ static struct executor *pool_new(struct api *api, const char *name, int threads,
         .batchers = batchers,
         .run = dispatch_run,
         .refuse = refuse_call,
+        .tell = tell_activity,
         .look = is_slow ? look_for_deliveries : NULL,
         .connect = connect_executor,
         .context = api,

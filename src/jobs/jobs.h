@@ -99,6 +99,12 @@ void job_release_key(struct job *job) NONNULL(1);
 /* Opens a second connection, for work on another thread; the caller disconnects it. For execute. */
 MUST_CHECK bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err) NONNULL(1, 2, 3);
 
+/* Runs a piece of slow work when it is its turn: one piece of an organization at a time while other organizations are active.
+ * `work` belongs to the calling thread, and its connection is asked who is active. `act` is guarded (base/guard.h), so a passed
+ * bound ends the turn, too. Any thread of the job. Errors: of the database, and of `act`. */
+MUST_CHECK bool job_run_in_turn(struct job *job, const struct work *work, bool (*act)(void *context, struct error *err),
+                                void *context, struct error *err) NONNULL(1, 2, 3, 5);
+
 /* Reports progress to a caller who waits, and renews the lease. For execute; failures are ignored. */
 void job_progress(struct job *job, double progress, double total, const char *note) NONNULL(1);
 

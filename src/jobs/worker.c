@@ -10,6 +10,7 @@
 #include "engine/hits/judge_hits.h"
 #include "engine/insights/insights.h"
 #include "engine/ledger/ledger.h"
+#include "jobs/organization_turns.h"
 #include "jobs/spare_pictures.h"
 #include "jobs/worker_pool.h"
 #include "render/renderer.h"
@@ -53,6 +54,7 @@ static const int64_t keep_imports_us = INT64_C(30) * 24 * 3600 * US_PER_S;
 struct workers {
     struct installation *installation;
     struct job_services services;
+    struct organization_turns *turns;
     _Atomic int64_t tidied_at_us;
     _Atomic int64_t pictures_at_us; /* of the business clock */
     struct worker_pool *work;       /* jobs that work here */
@@ -64,6 +66,7 @@ struct workers {
 struct running_job {
     struct job job;
     struct installation *installation;
+    struct organization_turns *turns;
     const char *type_name;       /* as the row has it */
     const struct job_type *type; /* NULL: this version does not have the type, or cannot read the payload */
     const char *lease_owner;
@@ -179,6 +182,17 @@ bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err)
         return false;
     db_lower_priority(*ret_conn);
     return true;
+}
+
+bool job_run_in_turn(struct job *job, const struct work *work, bool (*act)(void *context, struct error *err), void *context,
+                     struct error *err)
+{
+    struct organization_turns *turns = running_of(job)->turns;
+    if (!organization_turns_begin(turns, work, err))
+        return false;
+    bool ok = guard_run(act, context, "job", err);
+    organization_turns_end(turns, work->organization_id);
+    return ok;
 }
 
 bool job_is_cancelled(struct job *job)
@@ -406,6 +420,7 @@ static bool load_job(struct workers *workers, const struct leased_job_row *row, 
             .services = &workers->services,
         },
         .installation = workers->installation,
+        .turns = workers->turns,
         .type_name = row->kind,
         .lease_owner = row->lease_owner,
         .brand_is_gone = row->brand_is_gone,
@@ -518,6 +533,7 @@ struct workers *workers_start(struct installation *installation, const struct jo
         panic(PANIC_NO_MEMORY);
     workers->installation = installation;
     workers->services = *services;
+    workers->turns = organization_turns_new();
     atomic_init(&workers->pictures_at_us, clock_now_us());
     int work_threads = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
     workers->work = pool_start(workers, pool_of_work, work_threads, work_threads - 1);
@@ -536,6 +552,7 @@ void workers_stop(struct workers *workers)
     worker_pool_stop(workers->work);
     worker_pool_stop(workers->network);
     worker_pool_stop(workers->quality);
+    organization_turns_free(workers->turns);
     free(workers);
 }
 

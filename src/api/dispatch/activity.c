@@ -8,6 +8,7 @@
 
 enum { QUIET_MS = 1000 };
 static const int64_t look_every_us = INT64_C(500) * US_PER_MS;
+static const int64_t tell_every_us = US_PER_S;
 static const int64_t delivery_us = INT64_C(5) * US_PER_S;
 
 struct last_sign {
@@ -26,6 +27,7 @@ struct activity {
     pthread_mutex_t lock;
     int64_t quiet_us;
     int64_t looked_at_us; /* monotonic; 0: never */
+    int64_t told_at_us;   /* the same */
     struct last_signs calls;
     struct last_signs deliveries;
 };
@@ -70,15 +72,36 @@ void activity_note_delivery(struct activity *activity, int64_t organization_id)
     note(activity, &activity->deliveries, organization_id);
 }
 
+/* Under the lock. Notes the time when it is due. */
+static bool is_due(int64_t *last_us, int64_t every_us, int64_t now_us)
+{
+    bool due = *last_us == 0 || now_us - *last_us >= every_us;
+    if (due)
+        *last_us = now_us;
+    return due;
+}
+
 bool activity_must_look(struct activity *activity)
 {
     int64_t now_us = clock_monotonic_us();
     pthread_mutex_lock(&activity->lock);
-    bool is_due = activity->looked_at_us == 0 || now_us - activity->looked_at_us >= look_every_us;
-    if (is_due)
-        activity->looked_at_us = now_us;
+    bool due = is_due(&activity->looked_at_us, look_every_us, now_us);
     pthread_mutex_unlock(&activity->lock);
-    return is_due;
+    return due;
+}
+
+size_t activity_take_latest(struct activity *activity, int64_t ret_organization_ids[ACTIVITY_ORGANIZATIONS])
+{
+    int64_t now_us = clock_monotonic_us();
+    size_t count = 0;
+    pthread_mutex_lock(&activity->lock);
+    const struct last_sign signs[ACTIVITY_ORGANIZATIONS] = { activity->calls.latest, activity->calls.before };
+    if (signs[0].organization_id != 0 && is_due(&activity->told_at_us, tell_every_us, now_us))
+        for (size_t i = 0; i < ACTIVITY_ORGANIZATIONS; i++)
+            if (signs[i].organization_id != 0 && now_us - signs[i].at_us < activity->quiet_us)
+                ret_organization_ids[count++] = signs[i].organization_id;
+    pthread_mutex_unlock(&activity->lock);
+    return count;
 }
 
 static bool has_other(const struct last_signs *signs, int64_t organization_id, int64_t since_us)

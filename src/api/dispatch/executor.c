@@ -117,6 +117,17 @@ static void choose_processes(const struct executor *executor, struct db_conn *co
     (void)!db_allow_parallel(conn, !activity_has_others(config->activity, taken->states[0]->turn.organization_id), &ignored);
 }
 
+/* After the calls, so that none of them waits for it. */
+static void tell_activity(const struct executor_config *config, struct db_conn *conn)
+{
+    int64_t organization_ids[ACTIVITY_ORGANIZATIONS];
+    if (config->tell == NULL || conn == NULL)
+        return;
+    size_t count = activity_take_latest(config->activity, organization_ids);
+    if (count > 0)
+        config->tell(config->context, conn, organization_ids, count);
+}
+
 static void run_taken(struct executor *executor, struct db_conn **conn, const struct taken *taken)
 {
     const struct executor_config *config = &executor->config;
@@ -128,6 +139,7 @@ static void run_taken(struct executor *executor, struct db_conn **conn, const st
     }
     choose_processes(executor, *conn, taken);
     config->run(config->context, *conn, taken->states, taken->count);
+    tell_activity(config, *conn);
 }
 
 static void *executor_thread(void *argument)

@@ -27,7 +27,7 @@ struct executor;
 struct call_state;
 
 struct executor_config {
-    const char *name; /* of its threads, too */
+    const char *name;          /* of its threads, too */
     int threads;               /* one organization has at most all but one of them; 1: no thread is kept free */
     size_t queue_max;          /* waiting calls of one organization; EXECUTOR_QUEUE_SHARES times as many of all together */
     int share_beside;          /* threads of an organization while another one is active; 0: all but one */
@@ -42,6 +42,8 @@ struct executor_config {
     void (*refuse)(void *context, struct call_state *state, const struct error *why);
     /* Notes the organizations whose campaigns are being delivered; at the beginning of slow calls. NULL: nothing is noted. */
     void (*look)(void *context, struct db_conn *conn);
+    /* Stores for other processes which organizations have calls; after calls, about once a second. NULL: nothing is stored. */
+    void (*tell)(void *context, struct db_conn *conn, const int64_t *organization_ids, size_t count);
     /* Opens the connection of a new thread. */
     bool (*connect)(void *context, struct db_conn **ret_conn, struct error *err);
     void *context;

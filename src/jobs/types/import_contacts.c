@@ -46,6 +46,7 @@ struct pump_shard {
 struct pump {
     pthread_mutex_t lock;
     pthread_cond_t moved;
+    struct job *job;
     struct import_chunk *chunks[CHUNKS_UNDER_WAY]; /* chunk n is at n % CHUNKS_UNDER_WAY */
     int64_t read;                                  /* the number of the next chunk to read */
     bool has_ended;                                /* no more chunks will be read */
@@ -76,6 +77,14 @@ static bool apply_chunk(void *context, struct error *err)
     return import_shard_apply(apply->shard, apply->chunk, err);
 }
 
+/* In a turn of the organization: each shard of each import keeps a processor busy. */
+static bool apply_in_turn(struct pump_shard *shard, const struct import_chunk *chunk, struct error *err)
+{
+    struct chunk_to_apply apply = { &shard->shard, chunk };
+    arena_reset(shard->shard.work.arena);
+    return job_run_in_turn(shard->pump->job, &shard->shard.work, apply_chunk, &apply, err);
+}
+
 static void *shard_thread(void *argument)
 {
     struct pump_shard *shard = argument;
@@ -83,8 +92,7 @@ static void *shard_thread(void *argument)
     const struct import_chunk *chunk;
     while ((chunk = await_chunk(shard)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        struct chunk_to_apply apply = { &shard->shard, chunk };
-        bool ok = guard_run(apply_chunk, &apply, IMPORT_GUARDED, &err);
+        bool ok = apply_in_turn(shard, chunk, &err);
         pthread_mutex_lock(&pump->lock);
         shard->next++;
         if (!ok) {
@@ -123,6 +131,7 @@ static bool pump_start(struct pump *pump, struct job *job, const struct import *
     const struct import_shard_row *begin = import_hindmost(import);
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->moved, NULL);
+    pump->job = job;
     pump->read = begin->chunks;
     for (size_t i = 0; i < CHUNKS_UNDER_WAY; i++)
         pump->chunks[i] = import_chunk_new(job->work.arena);
@@ -219,11 +228,16 @@ struct reader {
     enum round_end *ret_end;
 };
 
+static bool read_chunk_of(void *context, struct error *err)
+{
+    const struct reader *reader = context;
+    return read_chunk(reader->round, reader->reading, err);
+}
+
 static bool read_chunks(void *context, struct error *err)
 {
     const struct reader *reader = context;
     struct round *round = reader->round;
-    struct import_reading *reading = reader->reading;
     enum round_end *ret_end = reader->ret_end;
     struct pump *pump = &round->pump;
     *ret_end = ROUND_GOES_ON;
@@ -234,7 +248,7 @@ static bool read_chunks(void *context, struct error *err)
         }
         if (clock_monotonic_us() - round->begun_at_us > round_us)
             return true;
-        if (!read_chunk(round, reading, err))
+        if (!job_run_in_turn(round->job, &round->job->work, read_chunk_of, context, err))
             return false;
         bool is_last = pump->chunks[pump->read % CHUNKS_UNDER_WAY]->is_last;
         hand_over(pump);
@@ -242,7 +256,7 @@ static bool read_chunks(void *context, struct error *err)
             *ret_end = ROUND_COMPLETED;
             return true;
         }
-        tell_progress(round, reading);
+        tell_progress(round, reader->reading);
     }
     return true;
 }

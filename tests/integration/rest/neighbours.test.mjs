@@ -158,6 +158,51 @@ test('an organization whose campaign is delivered counts as a neighbour of slow 
   }
 });
 
+const IMPORTED_ROWS = 40; // both shards of an import have some
+const IMPORTS_WAITING = "select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'posthorn worker%'";
+
+test('the chunks of the imports of an organization take turns beside another (R-084)', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  const server = await installation.serve();
+  const busy = await organization(installation, server, 'Busy');
+  const calm = await organization(installation, server, 'Calm');
+  const emails = Array.from({ length: IMPORTED_ROWS }, (_, row) => `row${row}@example.com`);
+  assert.equal((await busy.post('/v1/contacts', { contacts: emails.map((email) => ({ email })) })).status, 200);
+  const holder = await SqlSession.open(installation);
+  const watcher = await SqlSession.open(installation);
+  try {
+    // A call of an organization is noted, about once a second.
+    const noted = "select 1 from active_organizations a join brands b using (organization_id) where b.name = 'Calm'";
+    await until('the calls of an organization are noted', async () => (await calm.get('/v1/brands')).status === 200 &&
+      (await watcher.rows(noted)).length > 0);
+
+    const waiting = async () => (await watcher.rows(IMPORTS_WAITING)).length;
+    const importHeld = async (word, judgeWaiting) => {
+      await holder.rows('begin');
+      await holder.rows('select id from contacts order by id for update');
+      const imports = [1, 2].map((number) => busy.post('/v1/contacts/import-csv',
+        { csv: `email,firstName\n${emails.map((email) => `${email},${word}${number}`).join('\n')}\n` }));
+      await judgeWaiting();
+      await holder.rows('commit');
+      for (const { status, body } of await Promise.all(imports)) assert.ok(status === 200 || status === 202, JSON.stringify(body));
+      await until('no import waits', async () => await waiting() === 0);
+    };
+    await watcher.rows('delete from active_organizations');
+    await importHeld('Alone', () => until('two shards wait when nobody else is active', async () => await waiting() > 1));
+
+    await watcher.rows("insert into active_organizations values (0, 'infinity')");
+    await importHeld('Beside', async () => {
+      await until('one shard waits', async () => await waiting() === 1);
+      for (let sample = 0; sample < 50; sample++) {
+        assert.ok(await waiting() <= 1);
+        await new Promise((resolve) => { setTimeout(resolve, 20); });
+      }
+    });
+  } finally {
+    await Promise.all([holder.close(), watcher.close()]);
+  }
+});
+
 /** Starts a send whose beginning waits for a lock meanwhile: its server process has the usual priority, because the sender waits for it. */
 async function startHeld({ mailing, holder, watcher }) {
   await holder.rows('begin');

@@ -505,6 +505,26 @@ static void test_another_organization_is_seen_for_a_while(void **state)
     activity_free(activity);
 }
 
+static void test_the_latest_organizations_are_given_once_a_second(void **state)
+{
+    (void)state;
+    int64_t latest[ACTIVITY_ORGANIZATIONS] = { 0 };
+    struct activity *activity = activity_new(HOUR_MS);
+    assert_int_equal(activity_take_latest(activity, latest), 0);
+    activity_note(activity, 1);
+    activity_note(activity, 2);
+    activity_note(activity, 3);
+    assert_int_equal(activity_take_latest(activity, latest), 2);
+    assert_int_equal(latest[0], 3);
+    assert_int_equal(latest[1], 2);
+    /* A second may pass between two of these calls, but not between all of them. */
+    int given = 0;
+    for (int call = 0; call < 100; call++)
+        given += activity_take_latest(activity, latest) > 0 ? 1 : 0;
+    assert_in_range(given, 0, 99);
+    activity_free(activity);
+}
+
 static void test_a_delivery_is_a_sign_of_an_organization(void **state)
 {
     (void)state;
@@ -749,6 +769,7 @@ int main(void)
         TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
         TEST(test_one_organization_fills_its_share_of_the_queue),
         TEST(test_another_organization_is_seen_for_a_while),
+        TEST(test_the_latest_organizations_are_given_once_a_second),
         TEST(test_a_delivery_is_a_sign_of_an_organization),
         TEST(test_beside_others_the_share_is_smaller),
         TEST(test_alone_the_share_is_large),
