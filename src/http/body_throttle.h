@@ -39,10 +39,10 @@ struct body_pause {
 /* Starts the thread. Errors: INTERNAL_ERROR. */
 MUST_CHECK bool body_throttle_new(struct body_throttle **ret_throttle, struct error *err) NONNULL(1, 2);
 
-/* Notes that `bytes` of this connection were read. They count for `allowance`. True when the allowance is used up, so that the
- * connection was suspended. On the thread of the connection, in the callback of the request. */
+/* Notes that `bytes` of this connection were read. They count for the allowance `key`. True when the allowance is used up, so that
+ * the connection was suspended. On the thread of the connection, in the callback of the request. */
 MUST_CHECK bool body_throttle_note(struct body_throttle *throttle, struct body_pause *pause, struct MHD_Connection *mhd,
-                                   int64_t allowance, size_t bytes) NONNULL(1, 2, 3);
+                                   int64_t key, size_t bytes) NONNULL(1, 2, 3);
 
 /* Resumes every connection, and suspends none from now on. */
 void body_throttle_end(struct body_throttle *throttle) NONNULL(1);
