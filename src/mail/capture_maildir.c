@@ -18,18 +18,17 @@ struct capture_maildir {
     int tmp_fd; /* the three folders */
     int new_fd;
     int cur_fd;
-    struct capture_maildir_bounds bounds;
     enum capture_maildir_sync sync;
     atomic_uint_fast64_t tmp_counter;
 
-    pthread_mutex_t mutex;                /* guards the members below */
-    struct capture_maildir_usage used;    /* in new/ and cur/, by the last count */
-    struct capture_maildir_usage pending; /* reserved by deliveries in progress */
-    int64_t measured_us;                  /* monotonic: the time of the last count */
+    pthread_mutex_t mutex; /* guards the members below */
+    struct capture_quota quota;
+    int64_t measured_us;    /* monotonic: the end of the last count */
+    int64_t measure_for_us; /* that it took */
 };
 
-/* A full Maildir counts its folders again at most this often, to notice deleted mail. */
-enum { CAPTURE_MAILDIR_REMEASURE_US = 1000000 };
+/* A full Maildir counts its folders again to notice deleted mail: not sooner than this, and in at most a twentieth of the time. */
+enum { REMEASURE_MIN_US = 1000000, REMEASURE_FACTOR = 20 };
 
 static void capture_fd_close(int *fd)
 {
@@ -62,8 +61,18 @@ static DIR *open_entries(int fd)
     return dir;
 }
 
-/* Adds the messages of one folder to `usage`. A file that disappears meanwhile is not counted. */
-static bool measure_folder(int fd, struct capture_maildir_usage *usage, struct error *err)
+/* Copies the owner from a file name; false for a message of no owner. The flags of a reader follow a ':'. */
+static bool copy_owner(const char *name, char ret_owner[CAPTURE_OWNER_MAX_BYTES + 1])
+{
+    const char *at = strrchr(name, '@');
+    if (at == NULL)
+        return false;
+    snprintf(ret_owner, CAPTURE_OWNER_MAX_BYTES + 1, "%.*s", (int)strcspn(at + 1, ":"), at + 1);
+    return true;
+}
+
+/* Counts the messages of one folder. A file that disappears meanwhile is not counted. */
+static bool measure_folder(int fd, struct capture_quota *quota, struct error *err)
 {
     CLEANUP(dir_close) DIR *dir = open_entries(fd);
     if (dir == NULL)
@@ -76,8 +85,8 @@ static bool measure_folder(int fd, struct capture_maildir_usage *usage, struct e
         struct stat status;
         if (entry->d_name[0] == '.' || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        usage->messages++;
-        usage->bytes += (uint64_t)status.st_size;
+        char owner[CAPTURE_OWNER_MAX_BYTES + 1];
+        capture_quota_count(quota, copy_owner(entry->d_name, owner) ? owner : NULL, (uint64_t)status.st_size);
     }
 }
 
@@ -98,20 +107,20 @@ static bool remove_tmp_files(int tmp_fd, struct error *err)
 
 static bool measure_locked(struct capture_maildir *maildir, struct error *err)
 {
-    struct capture_maildir_usage usage = { 0 };
-    if (!measure_folder(maildir->new_fd, &usage, err) || !measure_folder(maildir->cur_fd, &usage, err))
-        return false;
-    maildir->used = usage;
+    int64_t begun_us = clock_monotonic_us();
+    capture_quota_begin_count(&maildir->quota);
+    bool done = measure_folder(maildir->new_fd, &maildir->quota, err) && measure_folder(maildir->cur_fd, &maildir->quota, err);
     maildir->measured_us = clock_monotonic_us();
-    return true;
+    maildir->measure_for_us = maildir->measured_us - begun_us;
+    return done;
 }
 
-bool capture_maildir_measure(struct capture_maildir *maildir, struct capture_maildir_usage *ret_usage, struct error *err)
+bool capture_maildir_measure(struct capture_maildir *maildir, struct capture_amount *ret_usage, struct error *err)
 {
     pthread_mutex_lock(&maildir->mutex);
     bool done = measure_locked(maildir, err);
     if (done)
-        *ret_usage = maildir->used;
+        *ret_usage = maildir->quota.stored;
     pthread_mutex_unlock(&maildir->mutex);
     return done;
 }
@@ -135,13 +144,14 @@ static bool open_folders(struct capture_maildir *maildir, const char *path, stru
     return true;
 }
 
-bool capture_maildir_open(const char *path, struct capture_maildir_bounds bounds, enum capture_maildir_sync sync,
+bool capture_maildir_open(const char *path, struct capture_amount bound, enum capture_maildir_sync sync,
                           struct capture_maildir **ret_maildir, struct error *err)
 {
     struct capture_maildir *maildir = malloc(sizeof(*maildir));
     if (maildir == NULL)
         panic(PANIC_NO_MEMORY);
-    *maildir = (struct capture_maildir){ .tmp_fd = -1, .new_fd = -1, .cur_fd = -1, .bounds = bounds, .sync = sync };
+    *maildir = (struct capture_maildir){ .tmp_fd = -1, .new_fd = -1, .cur_fd = -1, .sync = sync };
+    capture_quota_init(&maildir->quota, bound);
     pthread_mutex_init(&maildir->mutex, NULL);
     if (!open_folders(maildir, path, err) || !remove_tmp_files(maildir->tmp_fd, err) || !measure_locked(maildir, err)) {
         capture_maildir_close(maildir);
@@ -158,16 +168,16 @@ void capture_maildir_close(struct capture_maildir *maildir)
     capture_fd_close(&maildir->tmp_fd);
     capture_fd_close(&maildir->new_fd);
     capture_fd_close(&maildir->cur_fd);
+    capture_quota_done(&maildir->quota);
     pthread_mutex_destroy(&maildir->mutex);
     free(maildir);
 }
 
-/* A Maildir name has no '/' and no ':', which starts the flags. */
-static bool name_is_valid(const char *name)
+/* Ids and owners: a Maildir name has no '/', and no ':', which starts the flags; an '@' stands before the owner. */
+static bool is_valid(const char *text)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
-    size_t size = strnlen(name, CAPTURE_MAILDIR_NAME_MAX_BYTES + 1);
-    return size > 0 && size <= CAPTURE_MAILDIR_NAME_MAX_BYTES && name[0] != '.' && strspn(name, allowed) == size;
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    return text[0] != '\0' && text[strspn(text, allowed)] == '\0';
 }
 
 static bool was_moved_by_reader(const struct capture_maildir *maildir, const char *name)
@@ -182,56 +192,48 @@ static bool was_moved_by_reader(const struct capture_maildir *maildir, const cha
     return false;
 }
 
-static bool fits_locked(const struct capture_maildir *maildir, struct capture_maildir_usage more)
+static bool may_measure_again(const struct capture_maildir *maildir)
 {
-    return maildir->used.messages + maildir->pending.messages + more.messages <= maildir->bounds.max_messages &&
-           maildir->used.bytes + maildir->pending.bytes + more.bytes <= maildir->bounds.max_bytes;
+    int64_t pause_us = maildir->measure_for_us * REMEASURE_FACTOR;
+    return clock_monotonic_us() - maildir->measured_us >= (pause_us > REMEASURE_MIN_US ? pause_us : REMEASURE_MIN_US);
 }
 
-static bool reserve_locked(struct capture_maildir *maildir, struct capture_maildir_usage more, struct error *err)
-{
-    bool is_stale = clock_monotonic_us() - maildir->measured_us >= CAPTURE_MAILDIR_REMEASURE_US;
-    if (!fits_locked(maildir, more) && is_stale && !measure_locked(maildir, err))
-        return false;
-    if (!fits_locked(maildir, more))
-        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL,
-                    "The capture outbox is full (%llu messages, %llu bytes at most); delete mail from it.",
-                    (unsigned long long)maildir->bounds.max_messages, (unsigned long long)maildir->bounds.max_bytes);
-    maildir->pending.messages += more.messages;
-    maildir->pending.bytes += more.bytes;
-    return true;
-}
-
-/* Reserves room for the message, less the file that it replaces. */
-static bool reserve(struct capture_maildir *maildir, const char *name, size_t size, struct capture_maildir_usage *ret_reserved,
-                    struct error *err)
+/* What a message adds: it may replace a file. */
+static struct capture_amount amount_for(const struct capture_maildir *maildir, const char *name, size_t size)
 {
     struct stat old;
-    bool replaces = fstatat(maildir->new_fd, name, &old, AT_SYMLINK_NOFOLLOW) == 0;
-    *ret_reserved = (struct capture_maildir_usage){ .messages = !replaces, .bytes = size };
-    if (replaces)
-        ret_reserved->bytes -= (uint64_t)old.st_size < size ? (uint64_t)old.st_size : size;
+    if (fstatat(maildir->new_fd, name, &old, AT_SYMLINK_NOFOLLOW) != 0)
+        return (struct capture_amount){ .messages = 1, .bytes = size };
+    uint64_t old_size = (uint64_t)old.st_size;
+    return (struct capture_amount){ .bytes = old_size < size ? size - old_size : 0 };
+}
 
+static bool reserve(struct capture_maildir *maildir, const char *owner, struct capture_amount added, bool *ret_is_full,
+                    struct error *err)
+{
     pthread_mutex_lock(&maildir->mutex);
-    bool done = reserve_locked(maildir, *ret_reserved, err);
+    bool done = true;
+    *ret_is_full = !capture_quota_reserve(&maildir->quota, owner, added);
+    if (*ret_is_full && may_measure_again(maildir)) {
+        done = measure_locked(maildir, err);
+        *ret_is_full = done && !capture_quota_reserve(&maildir->quota, owner, added);
+    }
     pthread_mutex_unlock(&maildir->mutex);
+    if (*ret_is_full)
+        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL,
+                    "The capture outbox has no room for this message. Mail must be deleted from it first.");
     return done;
 }
 
 /* Ends a delivery. A message is counted twice until the next count if the folders were counted after its rename. */
-static void complete_reservation(struct capture_maildir *maildir, struct capture_maildir_usage reserved, bool delivered)
+static void complete_reservation(struct capture_maildir *maildir, const char *owner, struct capture_amount reserved, bool delivered)
 {
     pthread_mutex_lock(&maildir->mutex);
-    maildir->pending.messages -= reserved.messages;
-    maildir->pending.bytes -= reserved.bytes;
-    if (delivered) {
-        maildir->used.messages += reserved.messages;
-        maildir->used.bytes += reserved.bytes;
-    }
+    capture_quota_complete(&maildir->quota, owner, reserved, delivered);
     pthread_mutex_unlock(&maildir->mutex);
 }
 
-static bool capture_write_all(int fd, const char *bytes, size_t size)
+static bool capture_write_all(int fd, const unsigned char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -245,26 +247,25 @@ static bool capture_write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-static bool write_tmp_message(const struct capture_maildir *maildir, const char *tmp_name, const void *bytes, size_t size,
-                              struct error *err)
+static bool write_tmp_message(const struct capture_maildir *maildir, const char *tmp_name, struct bytes text, struct error *err)
 {
     CLEANUP(capture_fd_close) int fd = openat(maildir->tmp_fd, tmp_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return capture_fail(err, "capture Maildir: create");
-    if (!capture_write_all(fd, bytes, size))
+    if (!capture_write_all(fd, text.data, text.size))
         return capture_fail(err, "capture Maildir: write");
     if (maildir->sync == CAPTURE_MAILDIR_SYNC_DURABLE && fdatasync(fd) != 0)
         return capture_fail(err, "capture Maildir: fdatasync");
     return true;
 }
 
-static bool write_message(struct capture_maildir *maildir, const char *name, const void *bytes, size_t size, struct error *err)
+static bool write_message(struct capture_maildir *maildir, const char *name, struct bytes text, struct error *err)
 {
     char tmp_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 48];
     uint64_t count = atomic_fetch_add(&maildir->tmp_counter, 1);
     snprintf(tmp_name, sizeof(tmp_name), "%s.%d.%llu", name, (int)getpid(), (unsigned long long)count);
 
-    bool done = write_tmp_message(maildir, tmp_name, bytes, size, err);
+    bool done = write_tmp_message(maildir, tmp_name, text, err);
     if (done && renameat(maildir->tmp_fd, tmp_name, maildir->new_fd, name) != 0)
         done = capture_fail(err, "capture Maildir: rename");
     if (!done) {
@@ -276,16 +277,29 @@ static bool write_message(struct capture_maildir *maildir, const char *name, con
     return true;
 }
 
-bool capture_maildir_deliver(struct capture_maildir *maildir, const char *name, const void *bytes, size_t size, struct error *err)
+/* The name of the message's file; false when its id or its owner is none. */
+static bool make_name(const struct captured_message *message, char ret_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 1])
 {
-    if (!name_is_valid(name))
+    const char *separator = message->owner != NULL ? "@" : "";
+    const char *owner = message->owner != NULL ? message->owner : "";
+    int size = snprintf(ret_name, CAPTURE_MAILDIR_NAME_MAX_BYTES + 1, "%s%s%s", message->id, separator, owner);
+    return size <= CAPTURE_MAILDIR_NAME_MAX_BYTES && is_valid(message->id) && message->id[0] != '.' &&
+           (message->owner == NULL || (is_valid(owner) && strlen(owner) <= CAPTURE_OWNER_MAX_BYTES));
+}
+
+bool capture_maildir_deliver(struct capture_maildir *maildir, const struct captured_message *message, bool *ret_is_full,
+                             struct error *err)
+{
+    char name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 1];
+    *ret_is_full = false;
+    if (!make_name(message, name))
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The name of a message is not a valid file name.");
     if (was_moved_by_reader(maildir, name))
         return true;
-    struct capture_maildir_usage reserved;
-    if (!reserve(maildir, name, size, &reserved, err))
+    struct capture_amount added = amount_for(maildir, name, message->text.size);
+    if (!reserve(maildir, message->owner, added, ret_is_full, err))
         return false;
-    bool delivered = write_message(maildir, name, bytes, size, err);
-    complete_reservation(maildir, reserved, delivered);
+    bool delivered = write_message(maildir, name, message->text, err);
+    complete_reservation(maildir, message->owner, added, delivered);
     return delivered;
 }

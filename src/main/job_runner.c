@@ -125,7 +125,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
 {
     ARENA_SCOPE arena = arena_new(0);
     uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : CAPTURE_MAILDIR_DEFAULT_MIB);
-    struct capture_maildir_bounds bounds = { .max_messages = CAPTURE_MAILDIR_MAX_MESSAGES, .max_bytes = max_mib * 1024 * 1024 };
+    struct capture_amount bound = { .messages = CAPTURE_MAILDIR_MAX_MESSAGES, .bytes = max_mib * 1024 * 1024 };
     /* With a database of its own nobody has made the data folder yet. */
     if (!cluster_make_folder(options->data_dir, err))
         return false;
@@ -144,7 +144,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
     if (jobs->image_program == NULL)
         panic(PANIC_NO_MEMORY);
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
-    if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
+    if (!capture_maildir_open(outbox, bound, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
         !dns_new(options->dns_servers, &jobs->dns, err) || !model_of_options(installation, options, &jobs->model, err) ||
         !embeddings_of_options(installation, options, &jobs->embeddings, err) ||
         !spam_filter_new(options->spam, &jobs->spam, err) || !start_sender(jobs, installation, options, err)) {

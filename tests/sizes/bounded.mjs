@@ -1,7 +1,7 @@
 // An installation whose `serve` and runner have a bound of memory, and the costs of what they are made to do: processor time and
 // peak of resident memory of each, and whether it is still alive.
 
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from '../lib/database.mjs';
 import { Installation } from '../lib/installation.mjs';
@@ -18,6 +18,8 @@ const RETAINED_KIB = { serve: 24 * MIB_KIB, runner: 96 * MIB_KIB };
  * not touched count, too: a process that passes the bound a little is measured, one that goes on is refused memory.
  */
 const DATA_FACTOR = 2;
+/** More than the sends of one operation put into it. */
+const OUTBOX_MIB = 16 * 1024;
 const SETTLE_LIMIT_MS = 120_000;
 const OPEN_WORK = `select (select count(*) from jobs where state in ('queued', 'running') and run_after <= now())
   + (select count(*) from sends where status in ('queued', 'running'))`;
@@ -55,7 +57,7 @@ export class Bounded {
     bounded.names = await NameServer.prepare(['local=/com/', 'address=/com/192.0.2.1']);
     await bounded.names.start();
     bounded.installation = new Installation({
-      DNS_SERVERS: bounded.names.place, IDLE: 600, CONFIRM_ABOVE: 'off', LOG_LEVEL: 'warning', ...options,
+      DNS_SERVERS: bounded.names.place, IDLE: 600, CONFIRM_ABOVE: 'off', LOG_LEVEL: 'warning', OUTBOX_MAX: OUTBOX_MIB, ...options,
     });
     bounded.#freeRenderer();
     await bounded.#serve();
@@ -114,12 +116,14 @@ export class Bounded {
     return this.server.client(this.key, headers, connections);
   }
 
-  /** Until no job is due and no send has anything to deliver. */
+  /** Until no job is due and no send has anything to deliver. The captured mail is deleted then. */
   async settled() {
     await until('all work has ended', async () => {
       if (!isAlive(this.runner.pid) || this.installation.runnerPid !== this.runner.pid) throw new Lost('runner ended');
       return (await sql(this.installation, OPEN_WORK))[0] === '0';
     }, SETTLE_LIMIT_MS);
+    const outbox = join(this.installation.data, 'outbox/new');
+    for (const name of this.installation.outbox()) rmSync(join(outbox, name));
   }
 
   /** Runs `call` and gives {answer, serve, runner}: what each process used for it, the work behind it included. */

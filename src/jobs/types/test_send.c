@@ -45,8 +45,13 @@ static bool execute(struct job *job, struct error *err)
     job->result = empty;
     if (!test->is_sandbox)
         return relay(job, test, message, err);
-    const char *name = arena_printf(job->work.arena, "test.%s", work_id(&job->work, ID_JOB, job->id));
-    return capture_maildir_deliver(job->services->outbox, name, message.data, message.size, err);
+    const struct captured_message captured = {
+        .id = arena_printf(job->work.arena, "test.%s", work_id(&job->work, ID_JOB, job->id)),
+        .owner = work_id(&job->work, ID_ORG, job->work.organization_id),
+        .text = message,
+    };
+    bool is_full;
+    return capture_maildir_deliver(job->services->outbox, &captured, &is_full, err);
 }
 
 static bool erase_payload(struct job *job, struct error *err)

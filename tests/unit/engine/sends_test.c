@@ -19,6 +19,7 @@
 #include "sender/journal.h"
 
 #include <dirent.h>
+#include <glob.h>
 
 static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body class=\"a>b\"><p>Hello "
                            "{{ firstName | default: 'there' }} from {{ customFields.city | default: 'nowhere' }}</p>"
@@ -62,7 +63,7 @@ static int64_t create_send(const struct send_request *request, int64_t *ret_job_
 
 static size_t outbox_count(void)
 {
-    struct capture_maildir_usage usage;
+    struct capture_amount usage;
     struct error err;
     assert_ok(capture_maildir_measure(outbox, &usage, &err), &err);
     return usage.messages;
@@ -79,11 +80,22 @@ static void outbox_empty(void)
     closedir(dir);
 }
 
-/* With the soft line breaks of quoted-printable (RFC 2045 §6.7) taken out. */
-static char *outbox_read(const char *name)
+/* The file name is the id, an '@' and the organization. */
+static FILE *outbox_open(const char *id)
 {
-    FILE *file = fopen(arena_printf(arena, "%s/new/%s", outbox_path, name), "r");
+    glob_t found;
+    assert_int_equal(glob(arena_printf(arena, "%s/new/%s@*", outbox_path, id), 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    FILE *file = fopen(found.gl_pathv[0], "r");
+    globfree(&found);
     assert_non_null(file);
+    return file;
+}
+
+/* With the soft line breaks of quoted-printable (RFC 2045 §6.7) taken out. */
+static char *outbox_read(const char *id)
+{
+    FILE *file = outbox_open(id);
     char *bytes = arena_alloc(arena, 65536);
     bytes[fread(bytes, 1, 65535, file)] = '\0';
     fclose(file);
@@ -403,7 +415,9 @@ static void deliver_without_settling(const char *owner, struct delivery_batch *b
             continue;
         assert_ok(delivery_compose(&work, batch, i, composer, &message, &err), &err);
         const char *name = delivery_message_name(&work, batch, i, arena);
-        assert_ok(capture_maildir_deliver(outbox, name, message.data, message.size, &err), &err);
+        const struct captured_message captured = { name, work_id(&work, ID_ORG, batch->organization_id), message };
+        bool is_full;
+        assert_ok(capture_maildir_deliver(outbox, &captured, &is_full, &err), &err);
         batch->results[i].outcome = DELIVERY_DELIVERED;
         batch->results[i].attempts = 1;
     }

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-static const struct capture_maildir_bounds wide = { .max_messages = 1000, .max_bytes = 1000000 };
+static const struct capture_amount wide = { .messages = 1000, .bytes = 1000000 };
 
 struct folder {
     char path[64];
@@ -48,36 +48,67 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static struct capture_maildir *open_outbox(const struct folder *folder, struct capture_maildir_bounds bounds,
+static struct capture_maildir *open_outbox(const struct folder *folder, struct capture_amount bound,
                                            enum capture_maildir_sync sync)
 {
     char path[80];
     snprintf(path, sizeof(path), "%s/box", folder->path);
     struct error err = { .code = ERR_NONE };
     struct capture_maildir *outbox = NULL;
-    if (!capture_maildir_open(path, bounds, sync, &outbox, &err))
+    if (!capture_maildir_open(path, bound, sync, &outbox, &err))
         fail_msg("%s: %s", err.message, err.cause);
     return outbox;
 }
 
-static void deliver(struct capture_maildir *outbox, const char *name, const char *text)
+/* The message of an owner, or of none. */
+static struct captured_message message_of(const char *owner, const char *id, const char *text)
 {
-    struct error err = { .code = ERR_NONE };
-    if (!capture_maildir_deliver(outbox, name, text, strlen(text), &err))
-        fail_msg("%s: %s", err.message, err.cause);
+    return (struct captured_message){ .id = id, .owner = owner, .text = { (const unsigned char *)text, strlen(text) } };
 }
 
-static void assert_refused(struct capture_maildir *outbox, const char *name, const char *text, enum error_code code)
+static void deliver_of(struct capture_maildir *outbox, const char *owner, const char *id, const char *text)
 {
     struct error err = { .code = ERR_NONE };
-    assert_false(capture_maildir_deliver(outbox, name, text, strlen(text), &err));
+    struct captured_message message = message_of(owner, id, text);
+    bool is_full;
+    if (!capture_maildir_deliver(outbox, &message, &is_full, &err))
+        fail_msg("%s: %s", err.message, err.cause);
+    assert_false(is_full);
+}
+
+static void deliver(struct capture_maildir *outbox, const char *id, const char *text)
+{
+    deliver_of(outbox, NULL, id, text);
+}
+
+static void assert_full_for(struct capture_maildir *outbox, const char *owner, const char *id, const char *text)
+{
+    struct error err = { .code = ERR_NONE };
+    struct captured_message message = message_of(owner, id, text);
+    bool is_full = false;
+    assert_false(capture_maildir_deliver(outbox, &message, &is_full, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_true(is_full);
+}
+
+static void assert_full(struct capture_maildir *outbox, const char *id, const char *text)
+{
+    assert_full_for(outbox, NULL, id, text);
+}
+
+static void assert_refused(struct capture_maildir *outbox, struct captured_message message, enum error_code code)
+{
+    struct error err = { .code = ERR_NONE };
+    bool is_full = true;
+    assert_false(capture_maildir_deliver(outbox, &message, &is_full, &err));
     assert_int_equal(err.code, code);
+    assert_false(is_full);
 }
 
 static void assert_usage(struct capture_maildir *outbox, uint64_t messages, uint64_t bytes)
 {
     struct error err = { .code = ERR_NONE };
-    struct capture_maildir_usage usage;
+    struct capture_amount usage;
     assert_true(capture_maildir_measure(outbox, &usage, &err));
     assert_int_equal(usage.messages, messages);
     assert_int_equal(usage.bytes, bytes);
@@ -167,10 +198,13 @@ static void test_bad_names(void **state)
     deliver(outbox, long_name, "longest");
     long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES] = 'n';
     long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 1] = '\0';
-    static const char *const bad[] = { "", ".hidden", "a/b", "../../etc/x", "m:2,S", "a b", "a\nb", "\u00e9" };
-    assert_refused(outbox, long_name, "x", ERR_INTERNAL_ERROR);
+    static const char *const bad[] = { "", ".hidden", "a/b", "../../etc/x", "m:2,S", "a b", "a\nb", "a@b", "\u00e9" };
+    assert_refused(outbox, message_of(NULL, long_name, "x"), ERR_INTERNAL_ERROR);
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
-        assert_refused(outbox, bad[i], "x", ERR_INTERNAL_ERROR);
+        assert_refused(outbox, message_of(NULL, bad[i], "x"), ERR_INTERNAL_ERROR);
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        if (bad[i][0] != '.')
+            assert_refused(outbox, message_of(bad[i], "m", "x"), ERR_INTERNAL_ERROR);
     assert_usage(outbox, 1, 7);
     capture_maildir_close(outbox);
 }
@@ -178,17 +212,17 @@ static void test_bad_names(void **state)
 static void test_bound_of_messages(void **state)
 {
     const struct folder *folder = *state;
-    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_amount){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "1");
     deliver(outbox, "m2", "2");
-    assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
+    assert_full(outbox, "m3", "3");
     deliver(outbox, "m2", "two"); /* replacing needs no place */
     assert_usage(outbox, 2, 4);
     capture_maildir_close(outbox);
 
     /* The limit also holds across processes, and deleted mail frees space. */
-    outbox = open_outbox(folder, (struct capture_maildir_bounds){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
-    assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
+    outbox = open_outbox(folder, (struct capture_amount){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
+    assert_full(outbox, "m3", "3");
     char path[256];
     join(folder, "new/m1", path);
     assert_int_equal(unlink(path), 0);
@@ -200,14 +234,72 @@ static void test_bound_of_messages(void **state)
 static void test_bound_of_bytes(void **state)
 {
     const struct folder *folder = *state;
-    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 100, 10 }, CAPTURE_MAILDIR_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_amount){ 100, 10 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "12345678");
-    assert_refused(outbox, "m2", "123", ERR_SERVICE_UNAVAILABLE);
+    assert_full(outbox, "m2", "123");
     deliver(outbox, "m3", "12");
     deliver(outbox, "m1", "87654321");
-    assert_refused(outbox, "m1", "123456789", ERR_SERVICE_UNAVAILABLE);
+    assert_full(outbox, "m1", "123456789");
     assert_file(folder, "new/m1", "87654321");
     assert_usage(outbox, 2, 10);
+    capture_maildir_close(outbox);
+}
+
+static void count_again(struct capture_maildir *outbox)
+{
+    struct error err = { .code = ERR_NONE };
+    struct capture_amount usage;
+    assert_true(capture_maildir_measure(outbox, &usage, &err));
+}
+
+/* Three quarters of what the others leave: of 16, then of 4 (and 1 for the message of no owner). */
+static void test_an_owner_leaves_room_in_the_outbox(void **state)
+{
+    const struct folder *folder = *state;
+    const struct capture_amount bound = { .messages = 16, .bytes = 1000 };
+    struct capture_maildir *outbox = open_outbox(folder, bound, CAPTURE_MAILDIR_SYNC_NONE);
+    for (int i = 0; i < 12; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "m%d", i);
+        deliver_of(outbox, "org_a", id, "1");
+    }
+    assert_full_for(outbox, "org_a", "m12", "1");
+    deliver_of(outbox, "org_a", "m1", "replaced");
+    assert_file(folder, "new/m1@org_a", "replaced");
+    for (int i = 0; i < 3; i++)
+        deliver_of(outbox, "org_b", (const char *const[]){ "m0", "m1", "m2" }[i], "1");
+    assert_full_for(outbox, "org_b", "m3", "1");
+    deliver(outbox, "last", "1");
+    assert_full(outbox, "more", "1");
+    capture_maildir_close(outbox);
+
+    /* The next process counts the shares by the names of the files, also of those that a reader has moved. */
+    outbox = open_outbox(folder, bound, CAPTURE_MAILDIR_SYNC_NONE);
+    char from[256];
+    char to[256];
+    join(folder, "new/m2@org_b", from);
+    join(folder, "cur/m2@org_b:2,S", to);
+    assert_int_equal(rename(from, to), 0);
+    join(folder, "new/last", from);
+    assert_int_equal(unlink(from), 0);
+    count_again(outbox);
+    assert_full_for(outbox, "org_b", "m3", "1");
+    deliver_of(outbox, "org_c", "m0", "1");
+    assert_usage(outbox, 16, 16 + strlen("replaced") - 1);
+    capture_maildir_close(outbox);
+}
+
+static void test_an_owner_leaves_room_in_bytes(void **state)
+{
+    const struct folder *folder = *state;
+    const struct capture_amount bound = { .messages = 100, .bytes = 16 };
+    struct capture_maildir *outbox = open_outbox(folder, bound, CAPTURE_MAILDIR_SYNC_NONE);
+    deliver_of(outbox, "org_a", "m0", "123456789");
+    assert_full_for(outbox, "org_a", "m1", "1234");
+    deliver_of(outbox, "org_a", "m1", "123");
+    deliver_of(outbox, "org_b", "m1", "123");
+    assert_full_for(outbox, "org_b", "m2", "1");
+    assert_usage(outbox, 3, 15);
     capture_maildir_close(outbox);
 }
 
@@ -230,13 +322,13 @@ static void test_leftovers_are_removed(void **state)
 static void test_failed_write(void **state)
 {
     const struct folder *folder = *state;
-    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_amount){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     struct rlimit old;
     getrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_IGN);
     const struct rlimit small = { .rlim_cur = 10, .rlim_max = old.rlim_max };
     setrlimit(RLIMIT_FSIZE, &small);
-    assert_refused(outbox, "m1", "longer than ten bytes", ERR_SERVICE_UNAVAILABLE);
+    assert_refused(outbox, message_of(NULL, "m1", "longer than ten bytes"), ERR_SERVICE_UNAVAILABLE);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_DFL);
     assert_usage(outbox, 0, 0);
@@ -245,7 +337,7 @@ static void test_failed_write(void **state)
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     capture_maildir_close(outbox);
-    outbox = open_outbox(folder, (struct capture_maildir_bounds){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
+    outbox = open_outbox(folder, (struct capture_amount){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "longer than ten bytes");
     capture_maildir_close(outbox);
 }
@@ -275,7 +367,9 @@ static void *deliver_many(void *argument)
         char name[32];
         struct error err = { .code = ERR_NONE };
         snprintf(name, sizeof(name), "t%d.%d", thread, i);
-        (void)!capture_maildir_deliver(outbox, name, "12345", 5, &err);
+        struct captured_message message = message_of(NULL, name, "12345");
+        bool is_full;
+        (void)!capture_maildir_deliver(outbox, &message, &is_full, &err);
     }
     return NULL;
 }
@@ -283,7 +377,7 @@ static void *deliver_many(void *argument)
 static void test_threads_share_the_bound(void **state)
 {
     const struct folder *folder = *state;
-    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 250, 100000 }, CAPTURE_MAILDIR_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_amount){ 250, 100000 }, CAPTURE_MAILDIR_SYNC_NONE);
     pthread_t threads[4];
     for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, deliver_many, outbox), 0);
@@ -302,6 +396,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_names, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_bound_of_messages, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_bound_of_bytes, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_an_owner_leaves_room_in_the_outbox, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_an_owner_leaves_room_in_bytes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_leftovers_are_removed, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_failed_write, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_unusable_folder, make_folder, remove_folder),
