@@ -2,6 +2,7 @@
 
 #include "base/panic.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags)
@@ -14,4 +15,13 @@ char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags)
     if (copy == NULL)
         panic(PANIC_NO_MEMORY);
     return copy;
+}
+
+char *url_host_copy(CURLU *url)
+{
+    char *host = url_part_copy(url, CURLUPART_HOST, 0);
+    if (host == NULL || (host[0] != '\0' && strchr(host, '%') == NULL))
+        return host;
+    free(host);
+    return NULL;
 }

@@ -10,3 +10,7 @@
 
 /* A copy of a part for free(); NULL when the URL has no such part. `flags` are those of curl_url_get. */
 char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags) NONNULL(1);
+
+/* A copy of the host for free(); NULL when the URL has none, or one with a '%': libcurl decodes the %XX of a host and leaves those
+ * that are malformed, so the result would be another host when it is parsed again. */
+char *url_host_copy(CURLU *url) NONNULL(1);

@@ -128,13 +128,12 @@ static void free_relay_url(CURLU **url)
 static bool read_host(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
     char *port = url_part_copy(url, CURLUPART_PORT, 0);
-    settings->host = url_part_copy(url, CURLUPART_HOST, 0);
+    settings->host = url_host_copy(url);
     bool has_port = port != NULL;
     int fallback = settings->tls == SMTP_TLS_AT_ONCE ? PORT_SMTPS : settings->user != NULL ? PORT_SUBMISSION : PORT_SMTP;
     settings->port = fallback;
-    *ret_why = "it needs a host; a port is a number from 1 to 65535";
-    bool read = settings->host != NULL && settings->host[0] != '\0';
-    read = read && (!has_port || read_bounded_int(port, 1, 65535, &settings->port));
+    *ret_why = "it needs a host without %; a port is a number from 1 to 65535";
+    bool read = settings->host != NULL && (!has_port || read_bounded_int(port, 1, 65535, &settings->port));
     free(port);
     if (!read)
         return false;

@@ -62,13 +62,13 @@ static bool read_store_login(CURLU *url, struct limit_address *address, const ch
 
 static bool read_store_server(CURLU *url, struct limit_address *address, const char **ret_why)
 {
-    CLEANUP(text_free) char *host = url_part_copy(url, CURLUPART_HOST, 0);
+    CLEANUP(text_free) char *host = url_host_copy(url);
     CLEANUP(text_free) char *port = url_part_copy(url, CURLUPART_PORT, 0);
     CLEANUP(text_free) char *path = url_part_copy(url, CURLUPART_PATH, 0);
     CLEANUP(text_free) char *query = url_part_copy(url, CURLUPART_QUERY, 0);
     int64_t number = DEFAULT_PORT;
-    *ret_why = "it needs a host, and the port must be from 1 to 65535";
-    if (host == NULL || host[0] == '\0' || (port != NULL && (!int64_parse(port, &number) || number < 1 || number > 65535)))
+    *ret_why = "it needs a host without %, and the port must be from 1 to 65535";
+    if (host == NULL || (port != NULL && (!int64_parse(port, &number) || number < 1 || number > 65535)))
         return false;
     *ret_why = "nothing may follow the number of the database";
     if (query != NULL)

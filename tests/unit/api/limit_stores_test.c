@@ -501,6 +501,7 @@ static void test_addresses(void **state)
         "redis://cache/-1",
         "redis://cache/0/1",
         "redis://cache?db=1",
+        "redis://cache%4:1/0",
         "redis://cache#1",
         "redis://me@cache",
         "redis://me:se%00cret@cache",
