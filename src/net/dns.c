@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/panic.h"
 #include "net/dns_channel.h"
+#include "net/dns_message.h"
 
 #include <arpa/nameser.h>
 #include <netdb.h>
@@ -64,48 +65,13 @@ static void cache_keep(struct dns *dns, const char *domain, enum dns_mail answer
 
 /* ---- Reading answers ---- */
 
-enum { HEADER_BYTES = 12, RECORD_FIXED_BYTES = 10 };
-
-static unsigned read_u16(const unsigned char *at)
+/* The shortest TTL of the records of a valid answer, in seconds. */
+static int64_t shortest_ttl_s(struct dns_message message)
 {
-    return (unsigned)at[0] << 8 | at[1];
-}
-
-/* Moves `at` past a domain name. False when it is malformed. */
-static bool skip_name(const unsigned char **at, const unsigned char *answer, int size)
-{
-    char *name;
-    long used;
-    if (ares_expand_name(*at, answer, size, &name, &used) != ARES_SUCCESS)
-        return false;
-    ares_free_string(name);
-    *at += used;
-    return true;
-}
-
-/* The shortest TTL of the records of an answer (RFC 1035 §4.1), in seconds; 0 when the answer is malformed. */
-static int64_t answer_ttl_s(const unsigned char *answer, int size)
-{
-    if (size < HEADER_BYTES)
-        return 0;
-    const unsigned char *end = answer + size;
-    const unsigned char *at = answer + HEADER_BYTES;
-    for (unsigned question = 0; question < read_u16(answer + 4); question++) {
-        if (!skip_name(&at, answer, size) || end - at < 4)
-            return 0;
-        at += 4;
-    }
     int64_t shortest = DNS_CACHE_MAX_S;
-    for (unsigned record = 0; record < read_u16(answer + 6); record++) {
-        if (!skip_name(&at, answer, size) || end - at < RECORD_FIXED_BYTES)
-            return 0;
-        int64_t ttl_s = (int64_t)read_u16(at + 4) << 16 | read_u16(at + 6);
-        long data_size = (long)read_u16(at + 8);
-        if (end - at - RECORD_FIXED_BYTES < data_size)
-            return 0;
-        at += RECORD_FIXED_BYTES + data_size;
-        shortest = ttl_s < shortest ? ttl_s : shortest;
-    }
+    struct dns_record record;
+    while (dns_message_next(&message, &record))
+        shortest = record.ttl_s < shortest ? record.ttl_s : shortest;
     return shortest;
 }
 
@@ -208,7 +174,12 @@ static void query_next_type(struct lookup *lookup)
 
 static void read_answer(struct lookup *lookup, const unsigned char *answer, int size)
 {
-    int64_t ttl_s = answer_ttl_s(answer, size);
+    struct dns_message message;
+    if (!dns_message_begin(answer, size, &message)) {
+        end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);
+        return;
+    }
+    int64_t ttl_s = shortest_ttl_s(message);
     if (lookup->question != ASK_MX) {
         if (has_usable_address(answer, size, lookup->question == ASK_AAAA))
             end_lookup(lookup, DNS_MAIL_ACCEPTED, ttl_s);

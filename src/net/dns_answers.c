@@ -1,8 +1,12 @@
 #include "net/dns_answers.h"
 
+#include "net/dns_message.h"
+
 #include <ares.h>
 #include <arpa/nameser.h>
 #include <string.h>
+
+/* ---- TXT and MX records ---- */
 
 static bool has_nul(const struct ares_txt_ext *text)
 {
@@ -37,6 +41,9 @@ static const char *join_strings(struct arena *arena, const struct ares_txt_ext *
 bool dns_read_texts(struct arena *arena, const unsigned char *answer, int size, struct text_list *ret_found)
 {
     struct ares_txt_ext *texts = NULL;
+    *ret_found = (struct text_list){ NULL, 0 };
+    if (!dns_message_is_valid(answer, size))
+        return false;
     int status = ares_parse_txt_reply_ext(answer, size, &texts);
     size_t records = 0;
     size_t count = 0;
@@ -56,6 +63,9 @@ bool dns_read_texts(struct arena *arena, const unsigned char *answer, int size, 
 bool dns_read_mail_hosts(struct arena *arena, const unsigned char *answer, int size, struct text_list *ret_found)
 {
     struct ares_mx_reply *records = NULL;
+    *ret_found = (struct text_list){ NULL, 0 };
+    if (!dns_message_is_valid(answer, size))
+        return false;
     int status = ares_parse_mx_reply(answer, size, &records);
     size_t count = 0;
     for (const struct ares_mx_reply *record = records; record != NULL; record = record->next)
@@ -72,68 +82,29 @@ bool dns_read_mail_hosts(struct arena *arena, const unsigned char *answer, int s
 
 /* ---- CNAME records, which c-ares has no reader for ---- */
 
-/* A place in a message. */
-struct cursor {
-    const unsigned char *message;
-    long size;
-    long at;
-};
-
-static unsigned u16_at(const struct cursor *cursor, long at)
-{
-    return (unsigned)cursor->message[at] << 8 | cursor->message[at + 1];
-}
-
-/* Reads a name. NULL in `arena`: it is passed over. */
-static bool read_name(struct cursor *cursor, struct arena *arena, const char **ret_name)
+static bool copy_name(const struct dns_message *message, long at, struct arena *arena, const char **ret_name)
 {
     char *name = NULL;
     long size;
-    if (cursor->at >= cursor->size ||
-        ares_expand_name(cursor->message + cursor->at, cursor->message, (int)cursor->size, &name, &size) != ARES_SUCCESS)
+    if (ares_expand_name(message->bytes + at, message->bytes, (int)message->size, &name, &size) != ARES_SUCCESS)
         return false;
-    cursor->at += size;
-    if (arena != NULL)
-        *ret_name = arena_dup(arena, name);
+    *ret_name = arena_dup(arena, name);
     ares_free_string(name);
-    return cursor->at <= cursor->size;
-}
-
-/* Reads a record. `ret_target` is NULL for another one than a CNAME. */
-static bool read_alias(struct cursor *cursor, struct arena *arena, const char **ret_target)
-{
-    *ret_target = NULL;
-    if (!read_name(cursor, NULL, NULL) || cursor->size - cursor->at < NS_RRFIXEDSZ)
-        return false;
-    unsigned type = u16_at(cursor, cursor->at);
-    long end = cursor->at + NS_RRFIXEDSZ + (long)u16_at(cursor, cursor->at + NS_RRFIXEDSZ - 2);
-    cursor->at += NS_RRFIXEDSZ;
-    if (end > cursor->size || (type == ns_t_cname && !read_name(cursor, arena, ret_target)))
-        return false;
-    cursor->at = end;
     return true;
 }
 
 bool dns_read_aliases(struct arena *arena, const unsigned char *answer, int size, struct text_list *ret_found)
 {
-    struct cursor cursor = { .message = answer, .size = size, .at = NS_HFIXEDSZ };
-    *ret_found = (struct text_list){ NULL, 0 };
-    if (size < NS_HFIXEDSZ)
-        return false;
-    unsigned questions = u16_at(&cursor, 4);
-    unsigned records = u16_at(&cursor, 6);
-    for (unsigned i = 0; i < questions; i++, cursor.at += NS_QFIXEDSZ)
-        if (!read_name(&cursor, NULL, NULL))
-            return false;
-    const char **found = arena_array(arena, records + 1, sizeof(*found));
+    struct dns_message message;
+    struct dns_record record;
     size_t count = 0;
-    for (unsigned i = 0; i < records; i++) {
-        const char *target;
-        if (!read_alias(&cursor, arena, &target))
+    *ret_found = (struct text_list){ NULL, 0 };
+    if (!dns_message_begin(answer, size, &message))
+        return false;
+    const char **found = arena_array(arena, message.left + 1, sizeof(*found));
+    while (dns_message_next(&message, &record))
+        if (record.type == ns_t_cname && !copy_name(&message, record.name_at, arena, &found[count++]))
             return false;
-        if (target != NULL)
-            found[count++] = target;
-    }
     *ret_found = (struct text_list){ found, count };
     return true;
 }
