@@ -148,7 +148,7 @@ static struct posthorn_reply *error_reply(const struct error *err, const char *s
 {
     const struct error_info *info = error_info(err->code);
     BUF_SCOPE out;
-    buf_init(&out, 64 * 1024);
+    buf_init(&out, SIZE_MAX); /* the parts of an error have bounds */
     struct json_writer json;
     json_writer_init(&json, &out);
     api_write_error_for(&json, err, suggestion);

@@ -43,7 +43,9 @@ export const OF_DOCUMENTS = 'emails.change';
 /** Where an operation is called: a brand, its resources, and who calls. */
 export class Place {
   #client;
+  #owner;
   #tools;
+  #ownerTools; // a connection of a brand does not see the tools of its organization
 
   static async fresh(bounded) {
     const owner = bounded.client();
@@ -61,7 +63,9 @@ export class Place {
   #connect() {
     this.pid = this.bounded.server.pid;
     this.#client = this.bounded.client({ 'x-brand-id': this.brandId });
+    this.#owner = this.bounded.client();
     this.#tools = toolTransport(new McpHttpClient(this.#client));
+    this.#ownerTools = toolTransport(new McpHttpClient(this.#owner));
     this.resources ??= new Resources({ get: (...args) => this.#client.get(...args), post: (...args) => this.#client.post(...args) }, this.brandId);
   }
 
@@ -107,7 +111,8 @@ export class Place {
   async #callOnce(operation, args, transport, key) {
     if (transport === 'mcp') {
       const { tool, choose } = toolFor(this.bounded.catalogue, operation.id);
-      return this.#tools.call(tool.name, { ...args, ...choose, ...(key && { idempotencyKey: key }) });
+      const tools = operation.reach === 'organization' ? this.#ownerTools : this.#tools;
+      return tools.call(tool.name, { ...args, ...choose, ...(key && { idempotencyKey: key }) });
     }
     const { method, path, body } = asRequest(operation, args);
     const answer = await this.#client.request(method, path, body, { ...this.#headers(operation), ...(key && { 'idempotency-key': key }) });
@@ -116,6 +121,7 @@ export class Place {
 
   close() {
     this.#client.close();
+    this.#owner.close();
   }
 }
 

@@ -86,13 +86,18 @@ enum provider_consent provider_consent_of(const struct mcp_request *request, con
  * (2025-06-18, 2025-11-25). False when there is no preview or the client cannot show forms; then nothing is answered. */
 MUST_CHECK bool provider_ask_consent(struct provider_call *call) NONNULL(1);
 
-/* ---- results (tool_result.c) ---- */
+/* ---- errors (tool_error.c) ---- */
 
-/* Answers with the error envelope as the text of a result with isError. Its suggestion names no tool. */
-void provider_answer_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);
+/* Answers with the error envelope as the text of a result with isError, within the response budget. Its suggestion names no tool. */
+void provider_answer_error(const struct provider_call *call, const struct error *err) NONNULL(1, 2);
 
 /* The same for a call that was refused. Its suggestion names tools if the caller sees them. */
 void provider_answer_refusal(const struct provider_call *call) NONNULL(1);
+
+/* The suggestion of an error for this caller: it names tools if the caller sees them. */
+const char *provider_suggestion(const struct provider_call *call, const struct error *err) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* ---- results (tool_result.c) ---- */
 
 /* Answers with the part of the reply that the tool shows, as text and as structured content, within the response budget. */
 void provider_answer_body(struct provider_call *call) NONNULL(1);

@@ -17,41 +17,6 @@
 
 enum { RESULT_FRAME_BYTES = 512, REFUSAL_MAX_BYTES = 2048, NOTE_MAX_BYTES = 2048 };
 
-static void answer_error(struct mcp_request *request, const struct error *err, const char *suggestion)
-{
-    struct buf *envelope = buf_in_arena(request->arena, 256 * 1024);
-    struct json_writer json;
-    json_writer_init(&json, envelope);
-    api_write_error_for(&json, err, suggestion);
-
-    mcp_result_begin(request, &json);
-    json_key(&json, "content");
-    json_array_begin(&json);
-    json_object_begin(&json);
-    json_member_text(&json, "type", "text");
-    json_member_text(&json, "text", buf_text(envelope));
-    json_object_end(&json);
-    json_array_end(&json);
-    json_member_bool(&json, "isError", true);
-    mcp_result_end(request, &json);
-}
-
-void provider_answer_error(struct mcp_request *request, const struct error *err)
-{
-    answer_error(request, err, error_info(err->code)->plain_suggestion);
-}
-
-static bool sees_tool(const void *provider_call, const char *name)
-{
-    return provider_sees_tool(provider_call, name);
-}
-
-void provider_answer_refusal(const struct provider_call *provider_call)
-{
-    const struct error *err = &provider_call->call.error;
-    answer_error(provider_call->request, err, api_tool_suggestion(provider_call->request->arena, err, sees_tool, provider_call));
-}
-
 /* ---- The budget ---- */
 
 /* The end of a JSON string that begins at `at`. */
@@ -242,7 +207,7 @@ static void refuse_size(struct provider_call *provider_call, const struct buf *b
     fail(&err, ERR_RESPONSE_TOO_LARGE, param, "The result has %zu characters; the client accepts %zu. %s", remedy.chars,
          remedy.budget, remedy_words(arena, &remedy));
     error_with_details(&err, remedy_details(arena, &remedy));
-    provider_answer_error(provider_call->request, &err);
+    provider_answer_error(provider_call, &err);
 }
 
 /* ---- Pictures ---- */
@@ -293,7 +258,7 @@ static void refuse_picture(struct provider_call *provider_call, const struct sho
     fail(&err, ERR_RESPONSE_TOO_LARGE, provider_call->tool->picture_member,
          "The picture has %zu characters; the client accepts %zu.%s", strlen(picture->data),
          provider_call->catalogue->picture_budget_chars, resource);
-    provider_answer_error(provider_call->request, &err);
+    provider_answer_error(provider_call, &err);
 }
 
 static void write_picture(struct json_writer *json, const struct tool *tool, const struct shown_picture *picture)
@@ -362,7 +327,7 @@ static const struct buf *body_with_note(const struct provider_call *provider_cal
     struct arena *arena = provider_call->request->arena;
     const struct reply *reply = &provider_call->call.reply;
     struct error advice = { .code = reply->note_advice };
-    const char *suggestion = api_tool_suggestion(arena, &advice, sees_tool, provider_call);
+    const char *suggestion = provider_suggestion(provider_call, &advice);
     struct buf *noted = buf_in_arena(arena, body->size + NOTE_MAX_BYTES);
     buf_printf(noted, "%.*s,\"note\":", (int)body->size - 1, buf_text(body));
     struct json_writer json;
@@ -381,7 +346,7 @@ void provider_answer_body(struct provider_call *provider_call)
     struct error err = { .code = ERR_NONE };
     if (!take_picture(provider_call, &picture, &err) ||
         !tool_view_body(tool, &provider_call->call, provider_call->catalogue->response_budget_chars, &body, &err)) {
-        provider_answer_error(provider_call->request, &err);
+        provider_answer_error(provider_call, &err);
         return;
     }
     if (body == NULL)

@@ -51,7 +51,7 @@ static void answer_unbuilt_tool(struct provider_call *provider_call)
     struct error err = { .code = ERR_NONE };
     fail(&err, ERR_NOT_IMPLEMENTED, NULL, "%s is not available in this version. %s", tool->name,
          tool->instead != NULL ? tool->instead : "");
-    provider_answer_error(provider_call->request, &err);
+    provider_answer_error(provider_call, &err);
 }
 
 static const char *unknown_tool(struct arena *arena, const char *name)

@@ -272,3 +272,32 @@ test('R-469: RESPONSE_TOO_LARGE never appears over REST', LIMIT, async () => {
     assert.ok(sizeOf(answer) > BUDGET, `${path} would not have fitted`);
   }
 });
+
+const FAULTS = 400;
+
+/** A graph in which every connection leaves a node that is not there: an_error_fits_the_budget. */
+const faultyGraph = (audienceId) => ({
+  nodes: [
+    { id: 'start', type: 'trigger', config: { mode: 'manualAudience', audienceId } },
+    { id: 'pause', type: 'wait', config: { duration: 1, unit: 'days' } },
+  ],
+  connections: Array.from({ length: FAULTS }, (_, number) => ({ from: `missing-${number}`, to: 'pause' })),
+});
+
+test('a refusal with many faults shows as many as fit, and REST shows all (R-118)', LIMIT, async () => {
+  const { rest, transports } = await makeSmallPlace();
+  const filters = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: '@' }] };
+  const { audienceId } = await must(rest.call('POST', '/v1/audiences', { name: 'Everybody', filters }));
+  const graph = faultyGraph(audienceId);
+  const { body: whole } = await rest.call('POST', '/v1/automations', graph);
+  assert.equal(whole.error.details.issues.length, FAULTS);
+  for (const transport of transports) {
+    const { ok, body } = await transport.call('save_automation', graph);
+    assert.ok(!ok && body.error.code === 'AUTOMATION_GRAPH_INVALID', JSON.stringify(body));
+    const { issues, omitted } = body.error.details;
+    assert.ok(issues.length > 0 && JSON.stringify(body).length <= BUDGET, `${issues.length} issues`);
+    assert.equal(issues.length + omitted, FAULTS);
+    assert.deepEqual(issues, whole.error.details.issues.slice(0, issues.length));
+    assert.ok(body.error.message.includes(`${FAULTS} faults`), body.error.message);
+  }
+});
