@@ -228,15 +228,20 @@ static char *next_line_start(char *at, const char *end)
     return at < end ? at + 1 : at;
 }
 
-/* Ends a row with an unclosed quote at the end of the line where the quote opens. The cells of the row are unusable. */
-static void end_unclosed_quote(struct scan *scan)
+/* Ends a row with an unclosed quote at the end of the line where the quote opens; false when that end is not read yet. The cells of
+ * the row are unusable. */
+static bool end_unclosed_quote(struct scan *scan)
 {
     struct csv_row *row = scan->row;
     char *next = next_line_start(scan->open_quote, scan->end);
+    if (next == scan->end && !scan->is_complete && next[-1] != '\n')
+        return false;
     *row = (struct csv_row){ .line = row->line };
-    set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
+    if (next - (scan->reader->text.data + scan->reader->at) <= CSV_ROW_MAX_BYTES)
+        set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
     scan->any_escaped = false;
     finish_row(scan, next);
+    return true;
 }
 
 /* ---- Overlong rows ---- */
@@ -285,8 +290,9 @@ enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
         finish_row(&scan, next);
         return CSV_ROW;
     case SCAN_QUOTE_OPEN:
-        end_unclosed_quote(&scan);
-        return CSV_ROW;
+        if (end_unclosed_quote(&scan))
+            return CSV_ROW;
+        break;
     case SCAN_CUT:
         break;
     }

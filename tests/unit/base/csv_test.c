@@ -169,6 +169,8 @@ static void test_bounds(void **state)
     const char *fitting = arena_printf(arena, "\"%s\"", repeated('x', CSV_CELL_MAX_BYTES));
     const char *never = arena_printf(arena, "a\n\"b\n%s\nc", repeated('x', CSV_CELL_MAX_BYTES + 1));
     const char *long_row = arena_printf(arena, "a\n%s\r\nb", repeated(',', 2 * CSV_ROW_MAX_BYTES));
+    const char *open_line = arena_printf(arena, "a\n\"b%s\nc", repeated('x', CSV_BLOCK_BYTES + 1));
+    const char *open_row = arena_printf(arena, "a\n\"b%s\nc", repeated('x', CSV_ROW_MAX_BYTES + 1));
     const char *wide = arena_printf(arena, "%s\nb", repeated(',', CSV_MAX_CELLS + 100));
     const struct {
         const char *text;
@@ -178,6 +180,8 @@ static void test_bounds(void **state)
         { fitting, arena_printf(arena, "1:%s\n", repeated('x', CSV_CELL_MAX_BYTES)) },
         { never, "1:a\n2!quote@2\n3!cell@3\n4:c\n" },
         { long_row, "1:a\n2!row@2\n3:b\n" },
+        { open_line, "1:a\n2!quote@2\n3:c\n" }, /* an_open_quote_ends_with_its_line */
+        { open_row, "1:a\n2!row@2\n3:c\n" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct input input = { cases[i].text, strlen(cases[i].text), CHARSET_UTF8, ',' };
