@@ -11,6 +11,6 @@
 /* A copy of a part for free(); NULL when the URL has no such part. `flags` are those of curl_url_get. */
 char *url_part_copy(CURLU *url, CURLUPart part, unsigned flags) NONNULL(1);
 
-/* A copy of the host for free(); NULL when the URL has none, or one with a '%': libcurl decodes the %XX of a host and leaves those
- * that are malformed, so the result would be another host when it is parsed again. */
+/* A copy of the host for free(); NULL when the URL has none, or one with %XX that is another host when it is read again: libcurl
+ * decodes a host once, leaves what is malformed, and takes a number for an IPv4 address only before. */
 char *url_host_copy(CURLU *url) NONNULL(1);

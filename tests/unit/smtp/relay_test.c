@@ -107,6 +107,7 @@ static void what_cannot_be_used_is_told_without_the_address(void **state)
         { "smtp://user:hush@there.test/path", "%XX" },
         { "smtp://there.test#hush", "%XX" },
         { "smtp://there%4.test", "a host" }, /* a_host_has_no_percent */
+        { "smtp://%39", "a host" },          /* a_host_is_the_same_again: 9, and then 0.0.0.9 */
         { "smtp://there.test:0", "" },
         { "smtp://there.test:70000", "" },
         { "smtp://there.test?hush=1", "parameters are" },
