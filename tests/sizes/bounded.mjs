@@ -51,8 +51,9 @@ export class Bounded {
   #servers = [];
 
   /** `options` are settings of the installation. */
-  static async start(options = {}) {
+  static async start(catalogue, options = {}) {
     const bounded = new Bounded();
+    bounded.catalogue = catalogue;
     // Every name that ends with .com has an address, so addresses can be checked.
     bounded.names = await NameServer.prepare(['local=/com/', 'address=/com/192.0.2.1']);
     await bounded.names.start();

@@ -37,10 +37,7 @@ let bounded;
 let full;
 
 async function installation() {
-  if (bounded === undefined) {
-    bounded = await Bounded.start();
-    bounded.catalogue = catalogue;
-  }
+  bounded ??= await Bounded.start(catalogue);
   return bounded;
 }
 

@@ -55,10 +55,14 @@ async function saveWide(place, operation, values, from, to) {
   return fields.map(([name]) => name);
 }
 
-/** A campaign to `size` contacts of 100 fields of 2,000 characters, by a design that names `named` of the fields. */
-async function wideRecipients(bounded, catalogue, { sizes, named, distribution, send = {} }) {
+/**
+ * A campaign to `size` contacts of 100 fields of 2,000 characters, by a design that names `named` of the fields. `senderOf(place)`
+ * gives the domain and the sender of a brand.
+ */
+async function wideRecipients(bounded, catalogue, { sizes, named, distribution, senderOf = ofSandbox }) {
   const operation = operationsOf(catalogue);
   const place = await Place.fresh(bounded);
+  const sender = await senderOf(place);
   const values = new Values({ scale: { ...FULL, names: PATH_SHARE }, distribution, idOf: () => undefined, enums: new Map() });
   let saved = 0;
   const result = await pointsOf(bounded, sizes, async (size) => {
@@ -66,11 +70,23 @@ async function wideRecipients(bounded, catalogue, { sizes, named, distribution, 
     saved = size;
     const slots = names.slice(0, named).map((name) => `<p>{{ customFields['${name}'] }}</p>`);
     const { emailId } = must(await place.call(operation('emails.import'), { content: `<html><head><title>Wide</title></head><body>${slots.join('')}</body></html>` }), 'emails.import');
-    const args = { emailId, domainId: await place.resources.id('domain'), audienceId: 'all', subject: 'Wide', ...send };
-    return { call: () => place.call(operation('sends.create'), args) };
+    const send = async () => {
+      const answer = await place.call(operation('sends.create'), { emailId, audienceId: 'all', subject: 'Wide', ...sender });
+      must(answer, 'sends.create');
+      return answer;
+    };
+    return { call: send };
   }, { hasJobs: true });
   place.close();
   return { input: `${distribution}, design of ${named} fields`, ...result };
+}
+
+const ofSandbox = async (place) => ({ domainId: await place.resources.id('domain') });
+
+async function ofRelay({ bounded, brandId }) {
+  await bounded.installation.admin('domain', 'create', 'wide.example', '--brand', brandId);
+  const { domainId } = await bounded.installation.admin('domain', 'verify', 'wide.example', '--trust', '--brand', brandId);
+  return { domainId, from: { email: 'news@wide.example' } };
 }
 
 async function* allWide(start, form, catalogue) {
@@ -79,12 +95,9 @@ async function* allWide(start, form, catalogue) {
   for (const [distribution, named] of shapes) yield wideRecipients(await start(), catalogue, { sizes, named, distribution });
   if (form.isShort) return;
   const sink = await Sink.start();
-  const bounded = await Bounded.start({ RELAY: sink.url() });
+  const bounded = await Bounded.start(catalogue, { RELAY: sink.url() });
   try {
-    await bounded.installation.admin('domain', 'create', 'wide.example');
-    const { domainId } = await bounded.installation.admin('domain', 'verify', 'wide.example', '--trust');
-    const send = { domainId, from: { email: 'news@wide.example' } };
-    const result = await wideRecipients(bounded, catalogue, { sizes, named: 50, distribution: 'multi-byte', send });
+    const result = await wideRecipients(bounded, catalogue, { sizes, named: 50, distribution: 'multi-byte', senderOf: ofRelay });
     yield { ...result, input: `${result.input}, by a relay` };
   } finally {
     await bounded.dispose();
