@@ -1,4 +1,4 @@
-// The client of the hostile organization of the bench `neighbours`: it prints "ready", repeats one kind of call until its input ends,
+// The client of the hostile organization of the bench `neighbours`: it prints "ready" when its body is made, repeats one kind of call until its input ends,
 // and prints how many calls were answered.
 //
 //   node hostile_client.mjs PORT KEY searches|imports|bodies|refused|connections WIDTH [control]
@@ -68,7 +68,7 @@ function post(path, body, accepted, secret = key) {
       reply.on('end', () => (isAccepted(accepted, reply.statusCode) ? resolve() : reject(new Error(`${path}: ${reply.statusCode} ${text}`))));
     });
     // A refusal may close the connection before the whole body is written.
-    request.on('error', (error) => (accepted.includes(401) ? resolve() : reject(error)));
+    request.on('error', (error) => (accepted.includes(401) ? resolve() : reject(new Error(`${path}: ${error.message}`))));
     request.end(body);
   });
 }
@@ -85,10 +85,10 @@ async function repeat(act) {
   }
 }
 
+const act = { searches, imports, bodies, refused, connections }[kind]();
 console.log('ready');
 process.stdin.resume();
 process.stdin.on('end', () => { ended = true; });
-const act = { searches, imports, bodies, refused, connections }[kind]();
 await Promise.all(Array.from({ length: Number(width) }, () => repeat(act)));
 agent.destroy();
 console.log(done);
