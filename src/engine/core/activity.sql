@@ -1,9 +1,13 @@
--- Two organizations whose campaigns are being delivered: the first open range has a lease. Senders lease the ranges of a send in
--- this order. A send that waits, such as for its relay, its next tranche or its turn, takes no processor. Two, because one of them may
+-- Two organizations whose campaigns begin, or are being delivered: the first open range has a lease. Senders lease the ranges of a
+-- send in this order. A send that waits, such as for its relay, its next tranche or its turn, takes no processor. Two, because one of them may
 -- be the organization that asks.
 -- name: delivering_organizations :many
 -- columns: organization_id bigint
-select distinct b.organization_id
+select organization_id
+  from jobs
+ where state = 'running' and lease_until > clock_timestamp() and kind = 'campaign'
+ union
+select b.organization_id
   from sends s
   join brands b on b.id = s.brand_id
  cross join lateral (select r.lease_until

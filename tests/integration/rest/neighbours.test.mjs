@@ -132,6 +132,7 @@ async function silentRelay(t) {
 }
 
 const SLOW_THREADS = 4; // that one organization has alone
+const SEEN_FOR_MS = 5_500; // what a slow call has seen is forgotten then
 const SHARE_BESIDE = Math.max(1, Math.min(SLOW_THREADS, availableParallelism() - 1));
 
 test('an organization whose campaign is delivered counts as a neighbour of slow calls, without calls of its own (R-084)', LIMIT, async (t) => {
@@ -143,18 +144,21 @@ test('an organization whose campaign is delivered counts as a neighbour of slow 
   const busy = await organization(installation, server, 'Busy');
   assert.equal((await saveBatch(busy, 'held@example.com', 'First')).status, 200);
   const holder = await SqlSession.open(installation);
+  const rowHolder = await SqlSession.open(installation);
   const watcher = await SqlSession.open(installation); // a transaction sees the sessions as they were at its first look
+  // A slow call looks for campaigns when nobody did so lately.
+  const untilSeen = (what) => until(`a slow call has seen ${what}`, async () => {
+    await saveBatch(busy, 'held@example.com', 'Again');
+    const held = await waitingBeside({ busy, holder: rowHolder, watcher, port });
+    return held === SLOW_CALLS - SHARE_BESIDE;
+  });
   try {
-    await startHeld({ mailing, holder, watcher });
+    await startHeld({ mailing, holder, watcher, meanwhile: () => untilSeen('the beginning: a_send_that_begins_is_a_neighbour') });
     await until('a range is leased', async () => (await watcher.rows('select 1 from send_ranges where lease_until > clock_timestamp()')).length > 0);
-    // A slow call looks for deliveries when nobody did so lately.
-    await until('a slow call has seen the delivery', async () => {
-      await saveBatch(busy, 'held@example.com', 'Again');
-      const held = await waitingBeside({ busy, holder, watcher, port });
-      return held === SLOW_CALLS - SHARE_BESIDE;
-    });
+    await new Promise((resolve) => { setTimeout(resolve, SEEN_FOR_MS); });
+    await untilSeen('the delivery');
   } finally {
-    await Promise.all([holder.close(), watcher.close()]);
+    await Promise.all([holder.close(), rowHolder.close(), watcher.close()]);
   }
 });
 
@@ -204,7 +208,7 @@ test('the chunks of the imports of an organization take turns beside another (R-
 });
 
 /** Starts a send whose beginning waits for a lock meanwhile: its server process has the usual priority, because the sender waits for it. */
-async function startHeld({ mailing, holder, watcher }) {
+async function startHeld({ mailing, holder, watcher, meanwhile }) {
   await holder.rows('begin');
   await holder.rows('lock table send_recipients in share mode');
   await mailing.start();
@@ -213,6 +217,7 @@ async function startHeld({ mailing, holder, watcher }) {
     return pids.length > 0 && pids;
   });
   assert.deepEqual(waiting.map(niceOf), waiting.map(() => niceOf(mailing.installation.postmasterPid)));
+  await meanwhile();
   await holder.rows('commit');
 }
 
