@@ -212,10 +212,9 @@ static void test_allowance_has_no_room(void **state)
 
 /* ---- Delivery ---- */
 
-static char *outbox_read(const char *name)
+static char *outbox_read(const char *id)
 {
-    FILE *file = fopen(arena_printf(arena, "%s/new/%s", outbox_path, name), "r");
-    assert_non_null(file);
+    FILE *file = outbox_open(id);
     char *bytes = arena_alloc(arena, 65536);
     bytes[fread(bytes, 1, 65535, file)] = '\0';
     fclose(file);

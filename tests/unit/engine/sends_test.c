@@ -19,7 +19,6 @@
 #include "sender/journal.h"
 
 #include <dirent.h>
-#include <glob.h>
 
 static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body class=\"a>b\"><p>Hello "
                            "{{ firstName | default: 'there' }} from {{ customFields.city | default: 'nowhere' }}</p>"
@@ -78,18 +77,6 @@ static void outbox_empty(void)
         if (entry->d_name[0] != '.')
             unlink(arena_printf(arena, "%s/%s", path, entry->d_name));
     closedir(dir);
-}
-
-/* The file name is the id, an '@' and the organization. */
-static FILE *outbox_open(const char *id)
-{
-    glob_t found;
-    assert_int_equal(glob(arena_printf(arena, "%s/new/%s@*", outbox_path, id), 0, NULL, &found), 0);
-    assert_int_equal(found.gl_pathc, 1);
-    FILE *file = fopen(found.gl_pathv[0], "r");
-    globfree(&found);
-    assert_non_null(file);
-    return file;
 }
 
 /* With the soft line breaks of quoted-printable (RFC 2045 §6.7) taken out. */
