@@ -1,6 +1,6 @@
 -- Two organizations whose campaigns begin, or are being delivered: the first open range has a lease. Senders lease the ranges of a
--- send in this order. A send that waits, such as for its relay, its next tranche or its turn, takes no processor. Two, because one of them may
--- be the organization that asks.
+-- send in this order. A send that waits, such as for its relay, its next tranche or its turn, takes no processor. Two, because one of
+-- them may be the organization that asks.
 -- name: delivering_organizations :many
 -- columns: organization_id bigint
 select organization_id

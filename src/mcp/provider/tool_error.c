@@ -42,7 +42,7 @@ static json_t *first_items(struct arena *arena, const json_t *list, size_t max_b
 static const char *fit_details(struct arena *arena, const char *details, size_t max_bytes)
 {
     const json_t *whole;
-    struct error ignored;
+    struct error ignored = { .code = ERR_NONE };
     const struct json_bounds bounds = { .max_bytes = strlen(details) };
     if (!json_read(arena, details, strlen(details), bounds, &whole, &ignored))
         return NULL;
