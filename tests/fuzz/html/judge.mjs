@@ -11,6 +11,7 @@ const puppeteer = require('puppeteer-core');
 const purify = readFileSync(require.resolve('dompurify/dist/purify.js'), 'utf8');
 
 const BROWSER = '/usr/bin/chromium-headless-shell'; // tests/setup.sh installs it
+const HANGS_MS = 600_000; // a busy machine is slow, a browser that hangs ends
 const NO_NETWORK = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'];
 
 /** In the page: counts what runs. The pieces of documents.mjs call alert. */
@@ -76,8 +77,9 @@ export class Judge {
 
   static async open() {
     const judge = new Judge();
-    judge.#browser = await puppeteer.launch({ executablePath: BROWSER, args: NO_NETWORK });
+    judge.#browser = await puppeteer.launch({ executablePath: BROWSER, args: NO_NETWORK, protocolTimeout: HANGS_MS, timeout: HANGS_MS });
     judge.#page = await judge.#browser.newPage();
+    judge.#page.setDefaultTimeout(HANGS_MS);
     await judge.#page.setRequestInterception(true);
     judge.#page.on('request', (request) => {
       judge.#requested.push({ url: normal(request.url()), type: request.resourceType() });
