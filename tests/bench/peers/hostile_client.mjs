@@ -12,6 +12,7 @@ const BATCH_ROWS = 1000; // the most rows of one body
 const VALUE_BYTES = 4000;
 const IMPORT_BYTES = 6_000_000; // of at most 6 MiB
 const ADDRESS = '127.0.0.2'; // connections are bounded by peer, and the quiet organization is another peer
+const STORM_ADDRESS = '127.0.0.3'; // the storm reaches the bound, and the other loads must not be refused for it
 
 const [portText, key, kind, width, control] = process.argv.slice(2);
 const port = Number(portText);
@@ -43,7 +44,7 @@ function refused() {
 // Each connection sends the beginning of a request and leaves.
 function connections() {
   return () => new Promise((resolve) => {
-    const socket = net.connect({ port, host: '127.0.0.1', localAddress: ADDRESS }, () => {
+    const socket = net.connect({ port, host: '127.0.0.1', localAddress: STORM_ADDRESS }, () => {
       socket.write('POST /v1/contacts HTTP/1.1\r\nHost: x\r\n', () => socket.destroy());
     });
     socket.on('error', () => {});
