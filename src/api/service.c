@@ -62,6 +62,12 @@ static int slow_share_beside(void)
     return processors > 1 ? processors - 1 : 1;
 }
 
+/* A query of several server processes keeps about two processors busy. */
+static int slow_parallel_calls(void)
+{
+    return scheduling_processors() / 2;
+}
+
 static struct executor *pool_new(struct api *api, const char *name, int threads, int batchers)
 {
     bool is_slow = batchers == 0;
@@ -69,6 +75,7 @@ static struct executor *pool_new(struct api *api, const char *name, int threads,
         .name = name,
         .threads = threads,
         .share_beside = is_slow ? slow_share_beside() : 0,
+        .parallel_calls = is_slow ? slow_parallel_calls() : 0,
         .is_slow = is_slow,
         .activity = api->activity,
         .queue_max = api->config.queue_max != 0 ? api->config.queue_max : (size_t)QUEUE_MAX,

@@ -74,6 +74,7 @@ static bool take_work(struct executor *executor, struct taken *taken)
     if (!executor->stopping) {
         fair_queue_take(executor->queue, kind, taken);
         executor->running++;
+        taken->running = executor->running;
         executor->batching += kind == QUEUE_SINGLES;
         /* The end of a batch makes room for several organizations, so one thread wakes the next. */
         if (executor->idle > 0 && has_work(executor, &kind))
@@ -105,7 +106,8 @@ static bool connect_thread(const struct executor_config *config, struct db_conn 
     return true;
 }
 
-/* The server processes that share a query have an ordinary priority. So a query has one process while others are active. */
+/* The server processes that share a query have an ordinary priority. So a query has one process while others are active. Beside
+ * many slow queries it has one, too: together they keep all processors busy, and a campaign that begins meanwhile waits for them. */
 static void choose_processes(const struct executor *executor, struct db_conn *conn, const struct taken *taken)
 {
     const struct executor_config *config = &executor->config;
@@ -114,7 +116,9 @@ static void choose_processes(const struct executor *executor, struct db_conn *co
     if (config->look != NULL && activity_must_look(config->activity))
         config->look(config->context, conn);
     struct error ignored = { .code = ERR_NONE }; /* a lost connection is found again by the call */
-    (void)!db_allow_parallel(conn, !activity_has_others(config->activity, taken->states[0]->turn.organization_id), &ignored);
+    bool is_quiet = taken->running <= config->parallel_calls &&
+                    !activity_has_others(config->activity, taken->states[0]->turn.organization_id);
+    (void)!db_allow_parallel(conn, is_quiet, &ignored);
 }
 
 /* After the calls, so that none of them waits for it. */

@@ -31,6 +31,7 @@ struct executor_config {
     int threads;               /* one organization has at most all but one of them; 1: no thread is kept free */
     size_t queue_max;          /* waiting calls of one organization; EXECUTOR_QUEUE_SHARES times as many of all together */
     int share_beside;          /* threads of an organization while another one is active; 0: all but one */
+    int parallel_calls;        /* slow calls at a time whose queries may have several server processes */
     bool is_slow;              /* its threads delay no quick work (base/scheduling.h) */
     struct activity *activity; /* where calls are noted; NULL: nowhere */
     int batchers; /* threads that may run batches of single calls at a time, bounded like `threads`; 0: single calls are

@@ -32,6 +32,7 @@ struct taken {
     struct queue_organization *organizations[EXECUTOR_BATCH_MAX];
     size_t organization_count;
     enum queue_kind kind;
+    int running; /* the threads that had calls when they were taken, this one included */
 };
 
 /* The threads that may serve one organization at a time; at least 1 each. */
