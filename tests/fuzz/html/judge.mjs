@@ -59,10 +59,11 @@ function inspect() {
   return [...problems];
 }
 
-/** The normal form of an address; null for one that names no host, such as a host with a space, which nothing can reach. */
+/** The normal form of an address; null for one that names no host, such as a host with a space, which nothing can reach. Chromium
+ * encodes two characters of a path that Node does not. */
 const normal = (url) => {
   try {
-    return new URL(url).href;
+    return new URL(url).href.replaceAll('|', '%7C').replaceAll('^', '%5E');
   } catch {
     return null;
   }
