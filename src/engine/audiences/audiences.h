@@ -69,16 +69,16 @@ struct audience_selection {
     const char *name; /* NULL: made from the events */
     struct text_list event_types;
     struct opt_int from_us;
-    struct opt_int to_us; /* unset: now */
-    int64_t send_id;      /* 0: any */
-    int64_t email_id;     /* 0: any */
-    struct text_list automation_ids;
-    struct text_list audience_ids; /* wire ids: only members of one of these */
-    const char *recipient;         /* NULL: any */
+    struct opt_int to_us;            /* unset: now */
+    int64_t send_id;                 /* 0: any */
+    int64_t email_id;                /* 0: any */
+    struct text_list automation_ids; /* wire ids; none: any */
+    struct text_list audience_ids;   /* wire ids: only members of one of these; none: any */
+    const char *recipient;           /* NULL: any */
 };
 
 /* Writes a cohort with a pending build. The caller enqueues the job and stores it with audience_set_job.
- * Errors: INVALID_REQUEST, AUDIENCE_NOT_FOUND, SEND_NOT_FOUND, EMAIL_NOT_FOUND. */
+ * Errors: INVALID_REQUEST, AUDIENCE_NOT_FOUND, SEND_NOT_FOUND, EMAIL_NOT_FOUND, AUTOMATION_NOT_FOUND. */
 MUST_CHECK bool audience_create_cohort(const struct work *work, const struct audience_selection *selection,
                                        struct audience_row **ret_audience, struct error *err) NONNULL(1, 2, 3, 4);
 

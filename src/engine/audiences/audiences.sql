@@ -75,9 +75,9 @@ select selection, materialization_status, scanned_at, scanned_id, created_at
    for update;
 
 -- Adds the contacts of the next events as members. Returns the number of events read and the position after them. Recipients that
--- are not contacts any more are omitted. Null means any.
+-- are not contacts any more are omitted. Null and an empty list mean any.
 -- name: audience_build_step :one
--- params: brand_id bigint, id bigint, event_types text[], from timestamptz, to timestamptz, send_id bigint null, email_id bigint null, recipient_key text null, after_at timestamptz, after_id bigint, limit bigint
+-- params: brand_id bigint, id bigint, event_types text[], from timestamptz, to timestamptz, send_id bigint null, email_id bigint null, automation_ids bigint[], recipient_key text null, after_at timestamptz, after_id bigint, limit bigint
 -- columns: scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null
 with chosen as materialized (
     select e.occurred_at, e.id, e.recipient_key
@@ -87,6 +87,7 @@ with chosen as materialized (
        and e.domain = 'email' and e.mode = 'live' and e.event_type = any(:event_types::text[])
        and (:send_id::bigint is null or e.send_id = :send_id)
        and (:email_id::bigint is null or e.email_id = :email_id)
+       and (cardinality(:automation_ids::bigint[]) = 0 or e.automation_id = any(:automation_ids::bigint[]))
        and (:recipient_key::text is null or e.recipient_key = :recipient_key)
      order by e.occurred_at, e.id
      limit :limit
@@ -112,10 +113,17 @@ update audiences
        completed_at = case when :readiness in ('ready', 'failed') then :now::timestamptz end
  where brand_id = :brand_id and id = :id;
 
--- Whether a send, a campaign or a message of an automation, and a design are in the brand.
+-- Whether a send, a campaign or a message of an automation, and a design are in the brand, and the places, from 0, of the first
+-- automation and the first audience that are not. A deleted audience is not.
 -- name: audience_subjects :one
--- params: brand_id bigint, send_id bigint, email_id bigint
--- columns: has_send boolean, has_email boolean
+-- params: brand_id bigint, send_id bigint, email_id bigint, automation_ids bigint[], audience_ids bigint[]
+-- columns: has_send boolean, has_email boolean, missing_automation bigint null, missing_audience bigint null
 select exists (select 1 from sends where brand_id = :brand_id and id = :send_id and not is_carrier)
        or exists (select 1 from automation_sends where brand_id = :brand_id and id = :send_id),
-       exists (select 1 from emails where brand_id = :brand_id and id = :email_id);
+       exists (select 1 from emails where brand_id = :brand_id and id = :email_id),
+       (select min(g.place) - 1
+          from unnest(:automation_ids::bigint[]) with ordinality as g (id, place)
+         where not exists (select 1 from automations where brand_id = :brand_id and id = g.id)),
+       (select min(g.place) - 1
+          from unnest(:audience_ids::bigint[]) with ordinality as g (id, place)
+         where not exists (select 1 from audiences where brand_id = :brand_id and id = g.id and deleted_at is null));

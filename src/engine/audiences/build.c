@@ -48,48 +48,76 @@ static bool check_window(const struct work *work, const struct audience_selectio
     return true;
 }
 
-static bool check_audience_exists(const struct work *work, int64_t id, const char *param, struct error *err)
+static void write_ids(struct json_writer *json, const char *name, struct int_list ids)
 {
-    struct audience_find_params params = { .brand_id = work->brand_id, .id = id };
-    struct audience_row *audience;
-    if (!sql_audience_find(work->conn, work->arena, &params, &audience, err))
-        return false;
-    return audience != NULL || fail(err, ERR_AUDIENCE_NOT_FOUND, param, "No audience with this id in this brand.");
-}
-
-/* Checks that the audiences exist, and writes their internal ids. */
-static bool write_audience_ids(const struct work *work, const struct text_list *wire_ids, struct json_writer *json,
-                               struct error *err)
-{
-    json_key(json, "audienceIds");
+    json_key(json, name);
     json_array_begin(json);
-    for (size_t i = 0; i < wire_ids->count; i++) {
-        int64_t id = id_decode(&work->engine->ids, ID_AUDIENCE, wire_ids->items[i]);
-        if (!check_audience_exists(work, id, arena_printf(work->arena, "audienceIds.%zu", i), err))
-            return false;
-        json_int(json, id);
-    }
+    for (size_t i = 0; i < ids.count; i++)
+        json_int(json, ids.items[i]);
     json_array_end(json);
-    return true;
 }
 
-/* Checks that the send and the design belong to the brand. A deleted design still has its events. */
-static bool check_subjects(const struct work *work, const struct audience_selection *selection, struct error *err)
+static struct int_list read_ids(struct arena *arena, const json_t *selection, const char *name)
+{
+    const json_t *list = json_object_get(selection, name);
+    size_t count = json_array_size(list);
+    int64_t *ids = arena_array(arena, count, sizeof(*ids));
+    for (size_t i = 0; i < count; i++)
+        ids[i] = json_integer_value(json_array_get(list, i));
+    return (struct int_list){ ids, count };
+}
+
+static const struct filter **membership_filters(const struct work *work, struct int_list audience_ids)
+{
+    const struct filter **filters = arena_array(work->arena, audience_ids.count, sizeof(*filters));
+    for (size_t i = 0; i < audience_ids.count; i++)
+        filters[i] = filter_of_audience(work, audience_ids.items[i], true, "audienceIds");
+    return filters;
+}
+
+static struct int_list decode_ids(const struct work *work, enum id_kind kind, const struct text_list *wire_ids)
+{
+    int64_t *ids = arena_array(work->arena, wire_ids->count, sizeof(*ids));
+    for (size_t i = 0; i < wire_ids->count; i++)
+        ids[i] = id_decode(&work->engine->ids, kind, wire_ids->items[i]);
+    return (struct int_list){ ids, wire_ids->count };
+}
+
+static bool refuse_missing(const struct work *work, struct opt_int place, const char *list, enum error_code code, const char *kind,
+                           struct error *err)
+{
+    if (!place.set)
+        return true;
+    return fail(err, code, arena_printf(work->arena, "%s.%lld", list, (long long)place.value), "No %s with this id in this brand.",
+                kind);
+}
+
+/* Checks that everything that the selection names belongs to the brand. Deleted designs and automations still have their events. */
+static bool check_subjects(const struct work *work, const struct audience_selection *selection, struct int_list automation_ids,
+                           struct int_list audience_ids, struct error *err)
 {
     struct audience_subjects_params params = {
         .brand_id = work->brand_id,
         .send_id = selection->send_id,
         .email_id = selection->email_id,
+        .automation_ids = automation_ids,
+        .audience_ids = audience_ids,
     };
     struct audience_subjects_row *found;
-    if (selection->send_id == 0 && selection->email_id == 0)
-        return true;
     if (!sql_audience_subjects(work->conn, work->arena, &params, &found, err))
         return false;
     if (selection->send_id != 0 && !found->has_send)
         return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
-    return selection->email_id == 0 || found->has_email ||
-           fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+    if (selection->email_id != 0 && !found->has_email)
+        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+    return refuse_missing(work, found->missing_automation, "automationIds", ERR_AUTOMATION_NOT_FOUND, "automation", err) &&
+           refuse_missing(work, found->missing_audience, "audienceIds", ERR_AUDIENCE_NOT_FOUND, "audience", err);
+}
+
+/* Checks that the build can use all audiences at once. */
+static bool check_audiences(const struct work *work, struct int_list audience_ids, struct error *err)
+{
+    return audience_ids.count == 0 || filter_check_together(work, membership_filters(work, audience_ids), audience_ids.count, err);
 }
 
 static bool write_recipient(const struct work *work, const char *recipient, struct json_writer *json, struct error *err)
@@ -107,8 +135,10 @@ static bool write_selection(const struct work *work, const struct audience_selec
                             struct error *err)
 {
     int64_t to_us;
+    struct int_list automation_ids = decode_ids(work, ID_AUTOMATION, &selection->automation_ids);
+    struct int_list audience_ids = decode_ids(work, ID_AUDIENCE, &selection->audience_ids);
     if (!check_event_types(work, &selection->event_types, err) || !check_window(work, selection, &to_us, err) ||
-        !check_subjects(work, selection, err))
+        !check_subjects(work, selection, automation_ids, audience_ids, err) || !check_audiences(work, audience_ids, err))
         return false;
     struct buf *out = buf_in_arena(work->arena, SELECTION_MAX_BYTES);
     struct json_writer json;
@@ -125,10 +155,9 @@ static bool write_selection(const struct work *work, const struct audience_selec
         json_member_int(&json, "sendId", selection->send_id);
     if (selection->email_id != 0)
         json_member_int(&json, "emailId", selection->email_id);
-    /* No event belongs to an automation yet, so a selection by automation has no events. */
-    json_member_bool(&json, "ofAutomation", selection->automation_ids.count > 0);
-    if (!write_recipient(work, selection->recipient, &json, err) ||
-        (selection->audience_ids.count > 0 && !write_audience_ids(work, &selection->audience_ids, &json, err)))
+    write_ids(&json, "automationIds", automation_ids);
+    write_ids(&json, "audienceIds", audience_ids);
+    if (!write_recipient(work, selection->recipient, &json, err))
         return false;
     json_object_end(&json);
     *ret_json = buf_text(out);
@@ -196,25 +225,23 @@ static bool scan_events(const struct work *work, int64_t id, const struct audien
         .to = json_get_int(selection, "toUs", 0),
         .send_id = opt_id(selection, "sendId"),
         .email_id = opt_id(selection, "emailId"),
+        .automation_ids = read_ids(work->arena, selection, "automationIds"),
         .recipient_key = json_get_text(selection, "recipientKey"),
         .after_at = cohort->scanned_at.set ? cohort->scanned_at.value : DB_TIME_MINUS_INFINITY,
         .after_id = cohort->scanned_id.value,
-        .limit = json_get_bool(selection, "ofAutomation", false) ? 0 : AUDIENCE_BUILD_STEP_EVENTS,
+        .limit = AUDIENCE_BUILD_STEP_EVENTS,
     };
     return sql_audience_build_step(work->conn, work->arena, &params, ret_step, err);
 }
 
 /* Removes the members that are in none of the audiences. */
-static bool restrict_members(const struct work *work, int64_t cohort_id, const json_t *audiences, int64_t *ret_removed,
+static bool restrict_members(const struct work *work, int64_t cohort_id, struct int_list audience_ids, int64_t *ret_removed,
                              struct error *err)
 {
-    size_t count = json_array_size(audiences);
-    const struct filter **filters = arena_array(work->arena, count, sizeof(*filters));
+    const struct filter **filters = membership_filters(work, audience_ids);
     const struct filter_scope *scope;
     struct search_sql sql;
-    for (size_t i = 0; i < count; i++)
-        filters[i] = filter_of_audience(work, json_integer_value(json_array_get(audiences, i)), true, "audienceIds");
-    if (!filter_resolve(work, filters, count, &scope, err))
+    if (!filter_resolve(work, filters, audience_ids.count, &scope, err))
         return false;
     search_sql_init(&sql, work->arena);
     search_sql_add(&sql, "delete from audience_members k where k.brand_id = ");
@@ -223,7 +250,7 @@ static bool restrict_members(const struct work *work, int64_t cohort_id, const j
     search_sql_number(&sql, cohort_id);
     search_sql_add(&sql,
                    " and not exists (select 1 from contacts c where c.brand_id = k.brand_id and c.id = k.contact_id and (false");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < audience_ids.count; i++) {
         search_sql_add(&sql, " or ");
         if (!filter_compile(filters[i], scope, &sql, err))
             return false;
@@ -254,8 +281,8 @@ bool audience_build_step(const struct work *work, int64_t id, bool *ret_done, st
         return false;
     *ret_done = step->scanned < AUDIENCE_BUILD_STEP_EVENTS;
     int64_t removed = 0;
-    const json_t *audiences = json_object_get(selection, "audienceIds");
-    if (*ret_done && audiences != NULL && !restrict_members(work, id, audiences, &removed, err))
+    struct int_list audience_ids = read_ids(work->arena, selection, "audienceIds");
+    if (*ret_done && audience_ids.count > 0 && !restrict_members(work, id, audience_ids, &removed, err))
         return false;
     struct audience_build_note_params note = {
         .brand_id = work->brand_id,

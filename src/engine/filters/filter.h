@@ -77,6 +77,11 @@ MUST_CHECK bool filter_resolve(const struct work *work, const struct filter *con
 MUST_CHECK bool filter_compile(const struct filter *filter, const struct filter_scope *scope, struct search_sql *sql,
                                struct error *err) NONNULL(1, 2, 3, 4);
 
+/* Resolves filters, and refuses those that cannot be compiled in one search. Cohorts that are being built are accepted. Round trips
+ * as filter_resolve. Errors: those of filter_compile. */
+MUST_CHECK bool filter_check_together(const struct work *work, const struct filter *const *filters, size_t count, struct error *err)
+    NONNULL(1, 2, 4);
+
 /* Reads and resolves the filter of an audience before it is saved (`audience_id` 0: a new audience). Refuses a filter that does
  * not compile, and one that makes the audience refer to itself. Cohorts that are being built are accepted. Round trips as
  * filter_resolve. Errors: INVALID_REQUEST with the exact path. */

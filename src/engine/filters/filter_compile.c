@@ -394,3 +394,17 @@ bool filter_check(const struct work *work, const json_t *json, const char *param
     struct filter_compiler compiler = { .scope = *ret_scope, .sql = &scratch, .depth = 1, .unready_too = true };
     return filter_compile_tree(&compiler, *ret_filter, err);
 }
+
+bool filter_check_together(const struct work *work, const struct filter *const *filters, size_t count, struct error *err)
+{
+    struct search_sql scratch;
+    const struct filter_scope *scope;
+    if (!filter_resolve(work, filters, count, &scope, err))
+        return false;
+    search_sql_init(&scratch, work->arena);
+    struct filter_compiler compiler = { .scope = scope, .sql = &scratch, .unready_too = true };
+    for (size_t i = 0; i < count; i++)
+        if (!filter_compile_tree(&compiler, filters[i], err))
+            return false;
+    return true;
+}

@@ -6,6 +6,7 @@
 
 #include "fixtures/engine_fixture.h"
 
+#include "base/text.h"
 #include "engine/audiences/audiences.h"
 #include "engine/contacts/search.h"
 #include "engine/filters/filter.h"
@@ -36,17 +37,38 @@ static void make_events(int count)
 
 static const char *const sent_only[] = { "sent" };
 
-static int64_t new_cohort(void)
+static struct audience_selection selection_of_sent(void)
 {
-    struct error err;
-    struct audience_row *audience;
-    struct audience_selection selection = {
+    return (struct audience_selection){
         .event_types = { sent_only, 1 },
         .from_us = { .set = true, .value = year_2026_us },
     };
-    assert_ok(audience_create_cohort(&work, &selection, &audience, &err), &err);
+}
+
+static int64_t cohort_of(const struct audience_selection *selection)
+{
+    struct error err;
+    struct audience_row *audience;
+    assert_ok(audience_create_cohort(&work, selection, &audience, &err), &err);
     assert_true(audience_needs_build(audience));
     return audience->id;
+}
+
+static int64_t new_cohort(void)
+{
+    struct audience_selection selection = selection_of_sent();
+    return cohort_of(&selection);
+}
+
+/* `param` is the beginning of the place. */
+static void assert_cohort_refused(const struct audience_selection *selection, enum error_code code, const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    struct audience_row *audience;
+    assert_false(audience_create_cohort(&work, selection, &audience, &err));
+    assert_int_equal(err.code, code);
+    if (!text_starts_with(err.param, param))
+        fail_msg("%s: %s", err.param, err.message);
 }
 
 static int64_t members_of(int64_t audience_id)
@@ -109,6 +131,35 @@ static void test_a_cohort_is_frozen(void **state) /* R-380 */
     assert_int_equal(members_of(cohort), 9);
     run_sql("delete from contacts where email_key = '2@example.com'");
     assert_int_equal(members_of(cohort), 8);
+}
+
+static const char *new_automation(void)
+{
+    run_sql(
+        "insert into automations (brand_id, name, latest_version_id, created_at, updated_at) values (%lld, 'A', 1, now(), now())",
+        (long long)work.brand_id);
+    return work_id(&work, ID_AUTOMATION, number_of("select max(id) from automations"));
+}
+
+static void test_a_cohort_of_automations(void **state) /* */
+{
+    (void)state;
+    make_events(10);
+    const char *automations[] = { new_automation(), new_automation(), "aut_0000000000000" };
+    run_sql("update events set automation_id = case when recipient_key < '4@' then %lld else %lld end where recipient_key > '2@'",
+            (long long)number_of("select min(id) from automations"), (long long)number_of("select max(id) from automations"));
+    struct audience_selection selection = selection_of_sent();
+    selection.automation_ids = (struct text_list){ automations, 1 };
+    int64_t cohort = cohort_of(&selection);
+    build(cohort);
+    assert_int_equal(members_of(cohort), 2); /* 2 and 3; 1 and 10 belong to no automation */
+    run_sql("update automations set deleted_at = now()");
+    selection.automation_ids.count = 2;
+    cohort = cohort_of(&selection);
+    build(cohort);
+    assert_int_equal(members_of(cohort), 8);
+    selection.automation_ids.count = 3;
+    assert_cohort_refused(&selection, ERR_AUTOMATION_NOT_FOUND, "automationIds.2");
 }
 
 static void test_not_before_it_is_ready(void **state) /* */
@@ -259,7 +310,7 @@ static json_t *filters_with(int count, int number, json_t *last)
     json_t *list = json_array();
     for (int i = 0; i < count; i++, number++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:[i,i], s:i}", "field", "activity.opened", "operator", "between",
-                                              "value", 1000 + number, 2000 + number, "withinDays", 1 + number));
+                                              "value", 1000000 + number, 2000000 + number, "withinDays", 1 + number));
     json_array_append_new(list, last);
     return json_in_arena(arena, json_pack("{s:s, s:o}", "logic", "and", "filters", list));
 }
@@ -311,6 +362,34 @@ static void test_many_audiences(void **state)
     assert_search_refused(filters, "at most 600");
 }
 
+/* A build compiles its audiences into one statement, so a cohort of too many of them is refused before it is built. */
+static void test_a_cohort_of_too_large_audiences_is_refused(void **state)
+{
+    (void)state;
+    enum { EACH = 36, COHORTS = 140, AUDIENCES = 4 };
+    const char *audiences[AUDIENCES];
+    make_cohorts(AUDIENCES * COHORTS);
+    for (int i = 0; i < AUDIENCES; i++)
+        audiences[i] =
+            work_id(&work, ID_AUDIENCE, insert_audience(filters_with(EACH, i * EACH, membership_of(0, i * COHORTS, COHORTS))));
+    struct audience_selection selection = selection_of_sent();
+    selection.audience_ids = (struct text_list){ audiences, AUDIENCES - 1 };
+    build(cohort_of(&selection));
+    selection.audience_ids.count = AUDIENCES;
+    assert_cohort_refused(&selection, ERR_INVALID_REQUEST, "audiences.aud_");
+}
+
+/* A cohort may name one that is being built: its build waits for that one. */
+static void test_a_cohort_of_a_pending_one(void **state)
+{
+    (void)state;
+    make_events(3);
+    const char *const pending = work_id(&work, ID_AUDIENCE, new_cohort());
+    struct audience_selection selection = selection_of_sent();
+    selection.audience_ids = (struct text_list){ &pending, 1 };
+    cohort_of(&selection);
+}
+
 /* The filters of the named audiences together are bounded, too. */
 static void test_large_audiences(void **state)
 {
@@ -338,9 +417,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_build_goes_on_where_it_was),
         TEST(test_a_cohort_is_frozen),
+        TEST(test_a_cohort_of_automations),
         TEST(test_not_before_it_is_ready),
         TEST(test_everybody_means_the_same_people),
         TEST(test_a_send_outlives_its_audience),
+        TEST(test_a_cohort_of_a_pending_one),
+        TEST(test_a_cohort_of_too_large_audiences_is_refused),
         TEST(test_too_many_values),
         TEST(test_many_audiences),
         TEST(test_large_audiences),
