@@ -34,6 +34,7 @@ size_t csv_feed(struct csv_reader *reader, const unsigned char *bytes, size_t si
 
 struct scan {
     struct csv_reader *reader;
+    char *cell; /* the start of the cell that is scanned */
     char *at;
     char *end;
     bool is_complete;
@@ -131,8 +132,10 @@ static enum scanned scan_quoted(struct scan *scan)
 /* Scans the cells up to the line end. It does not change the text, because an incomplete row is scanned again. */
 static enum scanned scan_row(struct scan *scan, char **ret_next)
 {
-    for (;;) {
-        if (*scan->at == '"' && scan->at < scan->end) {
+    bool is_in_cell = scan->reader->skip == CSV_SKIP_UNQUOTED;
+    for (;; is_in_cell = false) {
+        scan->cell = scan->at;
+        if (*scan->at == '"' && scan->at < scan->end && !is_in_cell) {
             enum scanned scanned = scan_quoted(scan);
             if (scanned != SCAN_DONE)
                 return scanned;
@@ -192,6 +195,15 @@ static bool is_text(const struct csv_reader *reader, const char *text, size_t si
     return utf8_is_valid(text, size);
 }
 
+/* Moves to a later place in the text. */
+static void move_to(struct csv_reader *reader, const char *place)
+{
+    const char *start = reader->text.data + reader->at;
+    size_t size = (size_t)(place - start);
+    reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, size);
+    reader->at += size;
+}
+
 /* Terminates the texts of the cells and moves past the row. */
 static void finish_row(struct scan *scan, const char *next)
 {
@@ -199,13 +211,15 @@ static void finish_row(struct scan *scan, const char *next)
     struct csv_row *row = scan->row;
     char *start = reader->text.data + reader->at;
     size_t size = (size_t)(next - start);
-    if (size > CSV_ROW_MAX_BYTES)
-        set_row_fault(row, CSV_ROW_LONG, row->line);
+    reader->line += scan->line_ends + 1;
+    move_to(reader, next);
+    if (reader->skip != CSV_SKIP_NONE || size > CSV_ROW_MAX_BYTES) {
+        *row = (struct csv_row){ .cells = reader->cells, .line = row->line, .fault = CSV_ROW_LONG, .fault_line = row->line };
+        reader->skip = CSV_SKIP_NONE;
+        return;
+    }
     if (row->fault == CSV_FINE && !is_text(reader, start, size))
         set_row_fault(row, CSV_NOT_TEXT, row->line);
-    reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, size);
-    reader->line += scan->line_ends + 1;
-    reader->at += size;
 
     size_t kept = row->count < CSV_MAX_CELLS ? row->count : (size_t)CSV_MAX_CELLS;
     for (size_t i = 0; i < kept; i++) {
@@ -237,8 +251,7 @@ static bool end_unclosed_quote(struct scan *scan)
     if (next == scan->end && !scan->is_complete && next[-1] != '\n')
         return false;
     *row = (struct csv_row){ .line = row->line };
-    if (next - (scan->reader->text.data + scan->reader->at) <= CSV_ROW_MAX_BYTES)
-        set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
+    set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
     scan->any_escaped = false;
     finish_row(scan, next);
     return true;
@@ -246,37 +259,32 @@ static bool end_unclosed_quote(struct scan *scan)
 
 /* ---- Overlong rows ---- */
 
-/* Skips the rest of an overlong row; true after its end. */
-static bool skip_rest(struct csv_reader *reader, struct csv_row *ret_row)
+/* Drops what was scanned of an overlong row, so that the reader goes on in the middle of it. */
+static void drop_scanned(struct scan *scan, enum scanned scanned)
 {
-    char *start = reader->text.data + reader->at;
-    char *end = reader->text.data + reader->text.size;
-    char *next = next_line_start(start, end);
-    bool is_ended = next > start && (next[-1] == '\n' || (next[-1] == '\r' && next < end));
-    bool is_cut = !is_ended && !reader->is_complete;
-    /* A CR at the end of the bytes may be the first half of a CRLF. */
-    if (is_cut && next > start && next[-1] == '\r')
-        next--;
-    reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, (size_t)(next - start));
-    reader->at += (size_t)(next - start);
-    if (is_cut)
-        return false;
-    reader->is_skipping = false;
-    reader->line++;
-    *ret_row = (struct csv_row){
-        .cells = reader->cells, .line = reader->skipped_line, .fault = CSV_ROW_LONG, .fault_line = reader->skipped_line
-    };
-    return true;
+    struct csv_reader *reader = scan->reader;
+    if (reader->skip == CSV_SKIP_NONE)
+        reader->skipped_line = reader->line;
+    const char *place = scan->at; /* an incomplete quoted cell, a CR that may be half of a line end, or the end */
+    if (scanned == SCAN_QUOTE_OPEN) {
+        place = scan->end[-1] == '\r' ? scan->end - 1 : scan->end;
+        reader->skip = CSV_SKIP_LINE;
+    } else if (place == scan->cell && *place != '\r') {
+        reader->skip = CSV_SKIP_CELLS;
+    } else {
+        reader->skip = CSV_SKIP_UNQUOTED;
+    }
+    reader->line += scan->line_ends;
+    move_to(reader, place);
 }
 
 enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
 {
-    if (reader->at == reader->text.size && !reader->is_skipping)
+    bool is_skipping = reader->skip != CSV_SKIP_NONE;
+    if (reader->at == reader->text.size && !(is_skipping && reader->is_complete))
         return reader->is_complete ? CSV_END : CSV_NEEDS_INPUT;
-    if (reader->is_skipping)
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
 
-    *ret_row = (struct csv_row){ .line = reader->line };
+    *ret_row = (struct csv_row){ .line = is_skipping ? reader->skipped_line : reader->line };
     struct scan scan = {
         .reader = reader,
         .at = reader->text.data + reader->at,
@@ -284,23 +292,17 @@ enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
         .is_complete = reader->is_complete,
         .row = ret_row,
     };
+    scan.open_quote = scan.at;
     char *next;
-    switch (scan_row(&scan, &next)) {
-    case SCAN_DONE:
+    enum scanned scanned = reader->skip == CSV_SKIP_LINE ? SCAN_QUOTE_OPEN : scan_row(&scan, &next);
+    if (scanned == SCAN_DONE) {
         finish_row(&scan, next);
         return CSV_ROW;
-    case SCAN_QUOTE_OPEN:
-        if (end_unclosed_quote(&scan))
-            return CSV_ROW;
-        break;
-    case SCAN_CUT:
-        break;
     }
-    if (reader->text.size - reader->at > CSV_ROW_MAX_BYTES) {
-        reader->is_skipping = true;
-        reader->skipped_line = reader->line;
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
-    }
+    if (scanned == SCAN_QUOTE_OPEN && end_unclosed_quote(&scan))
+        return CSV_ROW;
+    if (is_skipping || reader->text.size - reader->at > CSV_ROW_MAX_BYTES)
+        drop_scanned(&scan, scanned);
     return CSV_NEEDS_INPUT;
 }
 

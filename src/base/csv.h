@@ -35,7 +35,7 @@ enum csv_fault {
     CSV_QUOTE_OPEN,  /* a quote without its end within CSV_CELL_MAX_BYTES; fault_line has its start */
     CSV_AFTER_QUOTE, /* text between a closing quote and the delimiter */
     CSV_CELL_LONG,
-    CSV_ROW_LONG,
+    CSV_ROW_LONG, /* the row has no cells */
 };
 
 struct csv_cell {
@@ -54,6 +54,13 @@ struct csv_row {
 
 enum csv_step { CSV_ROW, CSV_NEEDS_INPUT, CSV_END };
 
+enum csv_skip {
+    CSV_SKIP_NONE,
+    CSV_SKIP_CELLS,    /* at the start of a cell */
+    CSV_SKIP_UNQUOTED, /* in a cell without quotes, or behind its closing quote */
+    CSV_SKIP_LINE,     /* in the line of an unclosed quote, with which the row ends */
+};
+
 struct csv_reader {
     enum charset charset;
     char delimiter;
@@ -62,7 +69,7 @@ struct csv_reader {
     struct buf text;
     size_t at; /* of the next row in `text` */
     bool is_complete;
-    bool is_skipping; /* the reader skips the rest of an overlong row */
+    enum csv_skip skip; /* the place in an overlong row whose beginning is dropped */
     int64_t skipped_line;
     struct csv_cell cells[CSV_MAX_CELLS];
 };

@@ -176,10 +176,8 @@ static void test_bounds(void **state)
         const char *text;
         const char *rows;
     } cases[] = {
-        { long_cell, "1:a\n2!cell@2\n3:b\n" },
-        { fitting, arena_printf(arena, "1:%s\n", repeated('x', CSV_CELL_MAX_BYTES)) },
-        { never, "1:a\n2!quote@2\n3!cell@3\n4:c\n" },
-        { long_row, "1:a\n2!row@2\n3:b\n" },
+        { long_cell, "1:a\n2!cell@2\n3:b\n" },        { fitting, arena_printf(arena, "1:%s\n", repeated('x', CSV_CELL_MAX_BYTES)) },
+        { never, "1:a\n2!quote@2\n3!cell@3\n4:c\n" }, { long_row, "1:a\n2!row@2\n3:b\n" },
         { open_line, "1:a\n2!quote@2\n3:c\n" }, /* an_open_quote_ends_with_its_line */
         { open_row, "1:a\n2!row@2\n3:c\n" },
     };
@@ -197,6 +195,50 @@ static void test_bounds(void **state)
     assert_int_equal(row.count, CSV_MAX_CELLS + 101);
     assert_int_equal(row.fault, CSV_FINE);
     csv_end(&reader);
+}
+
+static const char *repeated_text(const char *text, size_t count)
+{
+    struct buf *out = buf_in_arena(arena, strlen(text) * count + 1);
+    for (size_t i = 0; i < count; i++)
+        buf_add_text(out, text);
+    return buf_text(out);
+}
+
+/* Line ends within the quotes of an overlong row do not end it, wherever the blocks end: an_overlong_row_ends_with_its_last_cell.
+ */
+static void test_overlong_rows(void **state)
+{
+    (void)state;
+    enum { CELLS = 40, CELL = 30000 };
+    static const size_t blocks[] = { CSV_BLOCK_BYTES, 100003, 65537, 40001 };
+    size_t count;
+    const char *one_cell = arena_printf(arena, "\"\r\n\"\"%s\",", repeated('x', CELL));
+    const char *lines = repeated_text(one_cell, CELLS); /* of 41 lines, with the last cell still empty */
+    const char *far = repeated('x', CSV_CELL_MAX_BYTES + 1);
+    const struct {
+        const char *text;
+        const char *rows;
+    } cases[] = {
+        { arena_printf(arena, "a\n%s\nb", lines), "1:a\n2!row@2\n43:b\n" },
+        { arena_printf(arena, "a\n%s\r\nb", lines), "1:a\n2!row@2\n43:b\n" },
+        { arena_printf(arena, "a\n%s\"q\n\"%s\"\n\"b\"", lines, repeated('y', CSV_BLOCK_BYTES)), "1:a\n2!row@2\n44:b\n" },
+        { arena_printf(arena, "a\n%s\"c\nd\n%s\ne", lines, far), "1:a\n2!row@2\n43:d\n44!cell@44\n45:e\n" },
+        { arena_printf(arena, "a\n%s\"c%s\nd\n", lines, repeated('y', 2 * CSV_BLOCK_BYTES)), "1:a\n2!row@2\n43:d\n" },
+        { arena_printf(arena, "a\n%s\n\"b\"", repeated_text("\"\",", CSV_ROW_MAX_BYTES)), "1:a\n2!row@2\n3:b\n" },
+        { arena_printf(arena, "a\nx%s,c\nb", repeated('"', CSV_ROW_MAX_BYTES)), "1:a\n2!row@2\n3:b\n" },
+        { arena_printf(arena, "a\n%s", lines), "1:a\n2!row@2\n" },
+        /* The first text is dropped where the quote begins. */
+        { arena_printf(arena, "a\nx%s\"\nb\"", repeated('y', 5 * CSV_BLOCK_BYTES - 3)), "1:a\n2!row@2\n3:b\"\n" },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct input input = { cases[i].text, strlen(cases[i].text), CHARSET_UTF8, ',' };
+        for (size_t block = 0; block < ARRAY_COUNT(blocks); block++) {
+            int64_t ends[8];
+            assert_string_equal(rows_of(&input, blocks[block], 0, 1, ends, &count), cases[i].rows);
+            assert_int_equal(ends[count - 1], input.size);
+        }
+    }
 }
 
 /* A reader holds at most one row in memory, also for a line that never ends. */
@@ -344,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_overlong_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_charsets_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_charsets_are_told, setup, teardown),
