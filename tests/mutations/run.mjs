@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadRules } from '../rules.mjs';
-import { compile, configure, copy, makeCopy, root, takeCopy, targetsOf, testPasses } from './tree.mjs';
+import { compile, configure, copy, lastWords, makeCopy, root, takeCopy, targetsOf, testPasses } from './tree.mjs';
 
 const entries = JSON.parse(readFileSync(join(root, 'tests/mutations/rules.json'), 'utf8'));
 
@@ -85,7 +85,11 @@ function run(chosen) {
   configure(new Set(chosen.flatMap(({ test }) => targetsOf(test))));
   console.log(`the copy is built after ${seconds()}`);
   const proofs = new Map(chosen.map(({ test }) => [JSON.stringify(test), test]));
-  const sound = new Set([...proofs].filter(([, test]) => testPasses(test)).map(([name]) => name));
+  const sound = new Set();
+  for (const [name, test] of proofs) {
+    if (testPasses(test)) sound.add(name);
+    else console.log(`${name} fails without a change:\n${lastWords()}`);
+  }
   console.log(`${sound.size} of ${proofs.size} tests pass without a change after ${seconds()}`);
   for (const entry of chosen) {
     const name = JSON.stringify(entry.test);

@@ -1,7 +1,7 @@
 // A copy of the tree in build/mutations, in which sources are changed and tests are run. It is kept, so that a change costs what it
 // makes build anew, and its test.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -81,21 +81,34 @@ export function configure(targets) {
   if (built.status !== 0) throw new Error(`the copy does not build:\n${built.stdout.slice(-2000)}`);
 }
 
+const testLog = join(copy, 'build/test.log');
+
+function runLogged(program, args, timeout) {
+  const log = openSync(testLog, 'w');
+  try {
+    return spawnSync(program, args, { cwd: copy, stdio: ['ignore', log, log], timeout }).status === 0;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** The end of what the last test has said. */
+export const lastWords = () => readFileSync(testLog, 'utf8').slice(-2000);
+
 function runCase(name) {
   const data = mkdtempSync(join(tmpdir(), 'posthorn-mutated-'));
   execFileSync('chmod', ['755', data]);
   const binary = join(build, 'posthorn');
-  const run = spawnSync(process.execPath, ['tests/cases/runner/run.mjs', binary, join(build, 'embedded_driver'), join(data, 'data'), name],
-    { cwd: copy, encoding: 'utf8', timeout: 400000 });
+  const passes = runLogged(process.execPath, ['tests/cases/runner/run.mjs', binary, join(build, 'embedded_driver'), join(data, 'data'), name], 400000);
   spawnSync(binary, ['stop', '--data', join(data, 'data')]);
   // The runner may still write its log.
   rmSync(data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-  return run.status === 0;
+  return passes;
 }
 
 /** Whether a test passes in the copy; `only` is a pattern of the names of tests in a script. */
 export function testPasses({ unit, case: name, script, only }) {
   if (name) return runCase(name);
   const [program, args] = unit ? [join(build, unit), []] : [process.execPath, script.endsWith('.test.mjs') ? ['--test', ...(only ? [`--test-name-pattern=${only}`] : []), script] : [script]];
-  return spawnSync(program, args, { cwd: copy, stdio: 'ignore', timeout: 300000 }).status === 0;
+  return runLogged(program, args, 300000);
 }
