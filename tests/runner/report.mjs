@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 const SUMMARY = /passed|conformance|product:/;
 const TROUBLE = /FAILED|Failed|error:|not ok|ERROR|✖|✗|Sanitizer/;
+/** A line of a server's own log, of which tests cause many that name errors. */
+const EVENT = /^\{"time":/;
 const TROUBLE_LINES = 40;
 const LAST_LINES = 25;
 const SLOWEST = 10;
@@ -32,10 +34,11 @@ function joinLogs(results, file) {
   writeFileSync(file, sorted.map(({ task, log }) => `==== ${task.name}\n${readFileSync(log, 'utf8')}`).join('\n'));
 }
 
+/** Prints the lines that report trouble, then the last ones. */
 function printTrouble({ task, log, reason }, print) {
   if (reason) print(`${task.name}: ${reason}`);
   if (!log) return;
-  const lines = readFileSync(log, 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(log, 'utf8').trimEnd().split('\n').filter((line) => !EVENT.test(line));
   for (const line of lines.filter((one) => TROUBLE.test(one)).slice(0, TROUBLE_LINES)) print(line);
   for (const line of lines.slice(-LAST_LINES)) print(line);
 }
