@@ -113,35 +113,16 @@ select g.email_key
  where (select count(*) from (select unnest(g.names) union select unnest(has.names)) every)
        > greatest(:max_groups, coalesce(cardinality(has.names), 0));
 
--- Deletes the unsubscribes of these addresses. Bounces and complaints stay.
+-- Deletes the unsubscribes of these addresses that the brand made. Bounces and complaints stay.
 -- name: contact_unsubscribes_lift :exec
 -- params: brand_id bigint, address_hashes text[]
-with lifted as materialized (
-    select decode(g.address_hash, 'hex') as address_hash from unnest(:address_hashes::text[]) as g(address_hash)
-), behind as (
-    update suppressions
-       set unsubscribe_reason = null, unsubscribed_at = null
-     where brand_id = :brand_id and unsubscribe_reason = 'unsubscribed' and address_hash in (select address_hash from lifted)
-)
-delete from suppressions
- where brand_id = :brand_id and reason = 'unsubscribed' and address_hash in (select address_hash from lifted);
+select lift_unsubscribes(:brand_id, 'unsubscribed', :address_hashes,
+                         array_fill('infinity'::timestamptz, array[cardinality(:address_hashes::text[])]));
 
 -- Deletes unsubscribes made by the link of a message, if the person has given consent after it.
 -- name: contact_unsubscribes_release :exec
 -- params: brand_id bigint, address_hashes text[], agreed timestamptz[]
-with consented as materialized (
-    select decode(g.address_hash, 'hex') as address_hash, g.agreed
-      from unnest(:address_hashes::text[], :agreed::timestamptz[]) as g(address_hash, agreed)
-), behind as (
-    update suppressions s
-       set unsubscribe_reason = null, unsubscribed_at = null
-      from consented g
-     where s.brand_id = :brand_id and s.address_hash = g.address_hash and s.unsubscribe_reason = 'unsubscribe'
-       and s.unsubscribed_at < g.agreed
-)
-delete from suppressions s
- using consented g
- where s.brand_id = :brand_id and s.address_hash = g.address_hash and s.reason = 'unsubscribe' and s.created_at < g.agreed;
+select lift_unsubscribes(:brand_id, 'unsubscribe', :address_hashes, :agreed);
 
 -- Updates one existing contact. Unset members stay unchanged; a custom field set to JSON null is removed.
 -- name: contact_update :one

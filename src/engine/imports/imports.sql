@@ -98,14 +98,14 @@ delete from import_texts t
 -- The statements of a chunk find contacts one by one by their unique keys, in the order of the keys, so concurrent writers lock in
 -- the same order. Several indexes of contacts begin with the brand. Where the statistics are older than the contacts of the brand,
 -- the planner takes all of them for equally good, also those that read every contact of the brand for each key. So each lookup is a
--- range of one key with an order, and without sorts only the index of the keys has that order. A plan made while the table was empty
--- must not be reused when it is large. The commit of a chunk does not wait for the disk: a crash of the server loses the rows
--- together with the position of the shard, so they are saved again. The commit that ends the import does wait, for all earlier ones,
--- too.
+-- range of one key with an order, and without sorts only the index of the keys has that order. Such a plan is good for any size of the
+-- tables, so a session keeps it: planning a chunk anew takes as long as saving it. The commit of a chunk does not wait for the disk: a
+-- crash of the server loses the rows together with the position of the shard, so they are saved again. The commit that ends the import
+-- does wait, for all earlier ones, too.
 -- name: import_planner :exec
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true),
-       set_config('plan_cache_mode', 'force_custom_plan', true), set_config('synchronous_commit', 'off', true);
+       set_config('plan_cache_mode', 'force_generic_plan', true), set_config('synchronous_commit', 'off', true);
 
 -- Locks the position of a shard. No row when another worker has advanced it.
 -- name: import_shard_hold :one

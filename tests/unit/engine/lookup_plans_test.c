@@ -10,6 +10,7 @@
 #include "engine/runs/start.h"
 #include "engine/validation/validation.h"
 #include "sql/audiences.h"
+#include "sql/contacts.h"
 #include "sql/delivery.h"
 #include "sql/recipient_events.h"
 #include "sql/reports.h"
@@ -395,12 +396,79 @@ static void test_runs_are_woken_without_statistics(void **state)
     run_sql("truncate automation_runs");
 }
 
+/* ---- Suppressions ---- */
+
+/* The brand has suppressed all people, of which the statistics do not know: every second has unsubscribed by a link. */
+static void suppress_all(void)
+{
+    run_sql("truncate suppressions; alter table suppressions set (autovacuum_enabled = off)");
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            " select organization_id, 'Other', 'completed', now(), now() from brands where id = %1$lld;"
+            "insert into suppressions (brand_id, address_hash, reason, created_at)"
+            " select b.id, decode(lpad(to_hex(n), 64, '0'), 'hex'), 'bounced', now()"
+            "   from brands b, generate_series(1, %2$d) as n where b.name = 'Other'",
+            (long long)work.brand_id, OTHER_PEOPLE);
+    run_sql("analyze suppressions");
+    run_sql("insert into suppressions (brand_id, address_hash, reason, created_at)"
+            " select %lld, decode(lpad(to_hex(n), 64, '0'), 'hex'),"
+            "        case n %% 2 when 0 then 'unsubscribe' else 'unsubscribed' end, '2026-01-01' from generate_series(1, %d) as n",
+            (long long)work.brand_id, PEOPLE);
+}
+
+static int64_t suppressions_left(void)
+{
+    return number_of("select count(*) from suppressions where reason <> 'bounced'");
+}
+
+static int64_t suppressions_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of(READS_OF("^suppressions$"));
+}
+
+static void assert_few_reads_of_suppressions(const char *what, int64_t before, int64_t lookups)
+{
+    int64_t reads = suppressions_read() - before;
+    if (reads > lookups * READS_PER_LOOKUP)
+        fail_msg("%s read %lld suppressions for %lld lookups", what, (long long)reads, (long long)lookups);
+}
+
+/* a few addresses are looked up among many suppressions. A join would compare each suppression with each address. */
+static void test_unsubscribes_are_lifted_without_statistics(void **state)
+{
+    (void)state;
+    enum { LOOKUPS = 20 };
+    struct error err;
+    const char *hashes[LOOKUPS];
+    int64_t agreed[LOOKUPS];
+    suppress_all();
+    for (int i = 0; i < LOOKUPS; i++) {
+        hashes[i] = arena_printf(arena, "%064x", (unsigned)i + 1);
+        agreed[i] = INT64_C(1767225600) * US_PER_S + (i < LOOKUPS / 2 ? -1 : 1); /* 2026-01-01: half of them before it */
+    }
+    int64_t affected;
+    int64_t before = suppressions_read();
+    struct contact_unsubscribes_lift_params lift = { .brand_id = work.brand_id, .address_hashes = { hashes, LOOKUPS } };
+    assert_ok(sql_contact_unsubscribes_lift(conn, arena, &lift, &affected, &err), &err);
+    assert_few_reads_of_suppressions("contact_unsubscribes_lift", before, LOOKUPS);
+    assert_int_equal(suppressions_left(), PEOPLE - LOOKUPS / 2); /* those of the brand */
+
+    before = suppressions_read();
+    struct contact_unsubscribes_release_params release = { .brand_id = work.brand_id,
+                                                           .address_hashes = { hashes, LOOKUPS },
+                                                           .agreed = { agreed, LOOKUPS } };
+    assert_ok(sql_contact_unsubscribes_release(conn, arena, &release, &affected, &err), &err);
+    assert_few_reads_of_suppressions("contact_unsubscribes_release", before, LOOKUPS);
+    assert_int_equal(suppressions_left(), PEOPLE - LOOKUPS / 2 - LOOKUPS / 4); /* those of people that have agreed since */
+    run_sql("truncate suppressions; alter table suppressions reset (autovacuum_enabled); delete from brands where name = 'Other'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_import_into_a_table_taken_for_empty),   TEST(test_an_import_into_a_brand_without_statistics),
         TEST(test_statements_on_a_brand_without_statistics), TEST(test_events_without_statistics),
-        TEST(test_runs_are_woken_without_statistics),
+        TEST(test_runs_are_woken_without_statistics),        TEST(test_unsubscribes_are_lifted_without_statistics),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
