@@ -75,7 +75,7 @@ select selection, materialization_status, scanned_at, scanned_id, created_at
    for update;
 
 -- Adds the contacts of the next events as members. Returns the number of events read and the position after them. Recipients that
--- are not contacts any more are omitted. Null and an empty list mean any.
+-- are not contacts any more are omitted. Null and an empty list mean any. The brand comes out of a subquery as in contacts_save.
 -- name: audience_build_step :one
 -- params: brand_id bigint, id bigint, event_types text[], from timestamptz, to timestamptz, send_id bigint null, email_id bigint null, automation_ids bigint[], recipient_key text null, after_at timestamptz, after_id bigint, limit bigint
 -- columns: scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null
@@ -93,9 +93,9 @@ with chosen as materialized (
      limit :limit
 ), stamped as (
     insert into audience_members (brand_id, audience_id, contact_id)
-    select distinct :brand_id, :id::bigint, c.id
-      from chosen e
-      join contacts c on c.brand_id = :brand_id and c.email_key = e.recipient_key
+    select e.brand_id, :id::bigint, c.id
+      from (select distinct :brand_id::bigint as brand_id, recipient_key from chosen) e
+     cross join lateral (select id from contacts k where k.brand_id = e.brand_id and k.email_key = e.recipient_key limit 1) c
         on conflict do nothing
     returning contact_id
 ), ending as (

@@ -159,13 +159,14 @@ with given as (
                           where k.brand_id = g.brand_id and k.email_key = g.email_key
                           limit 1 for update) c
 ), gone as (
-    delete from contacts where brand_id = :brand_id and id in (select id from leaving)
+    delete from contacts where brand_id = (select brand_id from given limit 1) and id in (select id from leaving)
 ), kept as materialized (
     select * from suppress(:brand_id, array(select l.address_hash from leaving l where not l.subscribed), 'unsubscribed', 'api',
                            '{}', null, :now)
 ), forgotten as (
     delete from contact_activity
-     where brand_id = :brand_id and event_type = any(:event_types) and email_key in (select email_key from leaving)
+     where brand_id = (select brand_id from given limit 1) and event_type = any(:event_types)
+       and email_key in (select email_key from leaving)
 )
 select l.id, l.email_key from leaving l cross join kept;
 

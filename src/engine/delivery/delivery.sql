@@ -57,18 +57,18 @@ select pg_advisory_xact_lock(:lock, hashint8(:organization_id));
 select set_config('statement_timeout', '0', true);
 
 -- Expands an inline list into recipients, and links each to its contact if there is one. With a key the order is that of the keyed
--- hashes of the addresses.
+-- hashes of the addresses. The brand comes out of a subquery as in contacts_save.
 -- name: delivery_expand_inline :one
 -- params: brand_id bigint, send_id bigint, sample_key bytea null, emails text[], keys text[]
 -- columns: count bigint
 with listed as materialized (
-    select t.email, t.key, row_number() over (order by sha256(:sample_key::bytea || convert_to(t.key, 'UTF8')), t.place) as ordinal
+    select :brand_id::bigint as brand_id, t.email, t.key, row_number() over (order by sha256(:sample_key::bytea || convert_to(t.key, 'UTF8')), t.place) as ordinal
       from unnest(:emails::text[], :keys::text[]) with ordinality as t (email, key, place)
 ), recipients as (
     insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)
     select :brand_id, :send_id, l.ordinal, c.id, l.email, l.key
       from listed l
-      left join contacts c on c.brand_id = :brand_id and c.email_key = l.key
+      left join lateral (select id from contacts k where k.brand_id = l.brand_id and k.email_key = l.key limit 1) c on true
 ), total as (
     select count(*) as count from listed
 ), counted as (

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { MAPPING_JSON_MAX_BYTES = 1024 * 1024 };
+enum {
+    MAPPING_JSON_MAX_BYTES = 1024 * 1024,
+    ANALYZE_ABOVE = 5000, /* new contacts; with fewer, the statistics wait for autovacuum (migration 48) */
+};
 
 /* ---- Creating ---- */
 
@@ -248,6 +251,8 @@ bool import_finish(const struct work *work, int64_t id, enum import_end end, con
     if (import_has_ended(row))
         return true;
     if (row->validation_id.set && !validation_start(work, row->validation_id.value, waiting_job_id, &job_id, err))
+        return false;
+    if (import_totals_of(shards, IMPORT_SHARDS).inserted > ANALYZE_ABOVE && !sql_import_analyze(work->conn, work->arena, NULL, err))
         return false;
     *ret_checks_follow = job_id != 0 && job_id == waiting_job_id;
     struct import_finish_params finish = {

@@ -81,6 +81,10 @@ update import_lanes l set next_offset = :offset, next_line = :line
   from import
  where l.brand_id = :brand_id and l.import_id = import.id;
 
+-- Tells the planner how many contacts the brands have, without waiting for autovacuum. Another analyze is not waited for.
+-- name: import_analyze :exec
+analyze (skip_locked) contacts (brand_id);
+
 -- Finishes an import and deletes its text.
 -- name: import_finish :exec
 -- params: brand_id bigint, id bigint, status text, message text null, validation_job bigint null, now timestamptz

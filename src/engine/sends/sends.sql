@@ -88,16 +88,18 @@ select id, status, scheduled_at, started_at, completed_at
  limit 1;
 
 -- The addresses of an inline list that must not be mailed (unsubscribed contacts and suppressed addresses), and those that are no
--- contact (unknown).
+-- contact (unknown). Each is found by its key; the brand comes out of a subquery as in contacts_save.
 -- name: send_inline_special :many
 -- params: brand_id bigint, keys text[], hashes text[], now timestamptz
 -- columns: key text, reason text
 select t.key,
        case when s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' when s.reason is not null then 'suppressed'
             when c.id is null then 'unknown' else 'unsubscribed' end
-  from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
-  left join suppressions_at(:brand_id, :now) s on s.address_hash = decode(t.hash, 'hex')
-  left join contacts c on c.brand_id = :brand_id and c.email_key = t.key
+  from (select :brand_id::bigint as brand_id, g.key, decode(g.hash, 'hex') as address_hash
+          from unnest(:keys::text[], :hashes::text[]) as g (key, hash)
+        offset 0) t
+  left join lateral (select reason from suppressions_at(t.brand_id, :now) k where k.address_hash = t.address_hash limit 1) s on true
+  left join lateral (select id, subscribed from contacts k where k.brand_id = t.brand_id and k.email_key = t.key limit 1) c on true
  where s.reason is not null or c.id is null or not c.subscribed;
 
 -- The reason why an address is suppressed. No row when it is not.
