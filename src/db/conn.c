@@ -15,7 +15,7 @@ enum {
     BACKOFF_FIRST_MS = 50,
     BACKOFF_MAX_MS = 5000,
     CONNECT_PAUSE_MS = 25,
-    CANCEL_REPEAT_MS = 100,
+    CANCEL_INTERVAL_MS = 100,
     /* After the statement time-out, before a silent server counts as lost. */
     SILENCE_GRACE_MS = 15000,
     SESSION_SQL_MAX_BYTES = 1024,
@@ -313,8 +313,8 @@ uint64_t db_round_trips(const struct db_conn *conn)
 
 /* ---- Cancelling ---- */
 
-/* The lock is held during a cancel request, and the server has handled the request when it returns. So it cannot hit the
- * next statement, which needs the lock to begin. */
+/* The thread that waits for the result sends the cancel requests, so a request cannot hit the next statement, and a caller of
+ * db_cancel never waits for the server: a request ends only when the server has handled it. */
 void conn_running_begin(struct db_conn *conn)
 {
     pthread_mutex_lock(&conn->lock);
@@ -330,30 +330,22 @@ void conn_running_end(struct db_conn *conn)
     pthread_mutex_unlock(&conn->lock);
 }
 
-static void send_cancel_request(struct db_conn *conn)
-{
-    char reason[256];
-    if (conn->cancel != NULL)
-        PQcancel(conn->cancel, reason, sizeof(reason));
-}
-
 void db_cancel(struct db_conn *conn)
 {
     pthread_mutex_lock(&conn->lock);
-    if (conn->running) {
-        conn->cancel_wanted = true;
-        send_cancel_request(conn);
-    }
+    conn->cancel_wanted = conn->running;
     pthread_mutex_unlock(&conn->lock);
 }
 
 /* A cancel request that arrives before its statement has no effect, so it is repeated. */
-static void repeat_cancel(struct db_conn *conn)
+static void send_wanted_cancel(struct db_conn *conn)
 {
+    char reason[256];
     pthread_mutex_lock(&conn->lock);
-    if (conn->cancel_wanted)
-        send_cancel_request(conn);
+    bool wanted = conn->cancel_wanted;
     pthread_mutex_unlock(&conn->lock);
+    if (wanted && conn->cancel != NULL)
+        PQcancel(conn->cancel, reason, sizeof(reason));
 }
 
 /* ---- Results ---- */
@@ -369,15 +361,15 @@ PGresult *conn_take_result(struct db_conn *conn)
 {
     int64_t silent_ms = 0;
     while (PQisBusy(conn->pg)) {
-        int ready = conn_wait_readable(conn, CANCEL_REPEAT_MS);
+        int ready = conn_wait_readable(conn, CANCEL_INTERVAL_MS);
         if (ready > 0 && conn_read(conn)) {
             silent_ms = 0;
             continue;
         }
         if (ready != 0)
             return NULL;
-        repeat_cancel(conn);
-        silent_ms += CANCEL_REPEAT_MS;
+        send_wanted_cancel(conn);
+        silent_ms += CANCEL_INTERVAL_MS;
         if (silent_ms > silence_limit_ms(conn))
             return NULL;
     }

@@ -51,8 +51,8 @@ struct db_conn {
     int64_t next_attempt_us; /* monotonic; no reconnect before this time */
     int64_t backoff_ms;
 
-    pthread_mutex_t lock;
     PGcancel *cancel;
+    pthread_mutex_t lock; /* never held while a call waits */
     bool running;
     bool cancel_wanted;
 };
@@ -68,7 +68,8 @@ bool conn_lost(struct db_conn *conn, struct error *err) NONNULL(1, 2);
 void conn_running_begin(struct db_conn *conn) NONNULL(1);
 void conn_running_end(struct db_conn *conn) NONNULL(1);
 
-/* Waits for the next result and repeats a pending cancel request. NULL when the connection broke or no result is due. */
+/* Waits for the next result, and sends a cancel request that is wanted, again and again. NULL when the connection broke or no
+ * result is due. */
 PGresult *conn_take_result(struct db_conn *conn) NONNULL(1);
 
 /* Waits for the socket: 1 when it is readable, 0 after `wait_ms` (-1: no limit), -1 when it is broken. */

@@ -124,9 +124,9 @@ void db_lower_priority(struct db_conn *conn) NONNULL(1);
  * lowered. A change costs a round trip. */
 MUST_CHECK bool db_allow_parallel(struct db_conn *conn, bool allowed, struct error *err) NONNULL(1, 3);
 
-/* Cancels the statement that runs on `conn`; it ends with an error of db_error_is_canceled. Any thread may call it. It has
- * no effect when no statement runs, and never cancels a statement begun after the return. So callers that share a
- * connection hold the lock that assigns it. */
+/* Cancels the statement that runs on `conn`, within a tenth of a second; it ends with an error of db_error_is_canceled. Any thread
+ * may call it, and it never waits. It has no effect when no statement runs, and never cancels a statement begun after the return.
+ * So callers that share a connection hold the lock that assigns it. */
 void db_cancel(struct db_conn *conn) NONNULL(1);
 
 /* Round trips since the connection was opened; tests check the budget of operations with it. */
