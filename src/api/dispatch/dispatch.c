@@ -66,12 +66,16 @@ static struct call_state *begin_call(struct api *api, struct call *call)
     return state;
 }
 
-/* A call without a well-formed credential is refused by the first check. */
-static bool needs_no_database(const struct call_state *state)
+/* True when neither the database nor the network is needed. A call without a well-formed credential is refused by the first check.
+ */
+static bool waits_for_nothing(const struct api *api, const struct call_state *state)
 {
     const struct operation *op = state->call->op;
-    bool is_refused = op->reach != REACH_PUBLIC && !auth_is_well_formed(&state->call->credentials);
-    return is_refused || (state->has_principal && !state->must_read && op->mode == OP_MEMORY && op->reach != REACH_BRAND);
+    if (op->reach != REACH_PUBLIC && !auth_is_well_formed(&state->call->credentials))
+        return true;
+    if (op->reach != REACH_PUBLIC && limits_may_wait(api->limits))
+        return false;
+    return state->has_principal && !state->must_read && op->mode == OP_MEMORY && op->reach != REACH_BRAND;
 }
 
 bool api_credential_is_well_formed(const struct credentials *credentials)
@@ -91,14 +95,14 @@ bool api_has_others(struct api *api, int64_t organization_id)
 
 bool api_is_immediate(struct api *api, struct call *call)
 {
-    return needs_no_database(begin_call(api, call));
+    return waits_for_nothing(api, begin_call(api, call));
 }
 
 /* ---- Running ---- */
 
 static void submit_begun(struct api *api, struct call_state *state)
 {
-    if (!needs_no_database(state)) {
+    if (!waits_for_nothing(api, state)) {
         dispatch_queue(api, state);
         return;
     }

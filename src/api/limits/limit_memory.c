@@ -140,7 +140,7 @@ static void memory_close(struct limit_store *store)
 
 struct limit_store *limit_memory_new(void)
 {
-    static const struct limit_store_operations kind = { memory_count, memory_answers, memory_close };
+    static const struct limit_store_operations kind = { memory_count, memory_answers, memory_close, .may_wait = false };
     struct memory_store *memory = calloc(1, sizeof(*memory));
     if (memory == NULL)
         panic(PANIC_NO_MEMORY);

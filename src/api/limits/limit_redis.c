@@ -191,7 +191,7 @@ static void redis_close(struct limit_store *store)
 
 bool limit_redis_new(const char *address, struct limit_store **ret_store, struct error *err)
 {
-    static const struct limit_store_operations kind = { redis_count, redis_answers, redis_close };
+    static const struct limit_store_operations kind = { redis_count, redis_answers, redis_close, .may_wait = true };
     struct limit_address read;
     const char *why_refused;
     char why[LIMIT_WHY_BYTES] = "";

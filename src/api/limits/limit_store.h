@@ -41,6 +41,7 @@ struct limit_store_operations {
     /* True when the store answered the last request. */
     bool (*answers)(const struct limit_store *store);
     void (*close)(struct limit_store *store);
+    bool may_wait; /* `count` may wait for the network */
 };
 
 /* The first member of every kind of store. */

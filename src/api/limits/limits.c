@@ -31,6 +31,11 @@ void limits_free(struct limits *limits)
     free(limits);
 }
 
+bool limits_may_wait(const struct limits *limits)
+{
+    return limits->store->operations->may_wait;
+}
+
 bool limits_are_counted(const struct limits *limits)
 {
     return limits->store->operations->answers(limits->store);

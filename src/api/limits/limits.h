@@ -25,5 +25,8 @@ bool limits_have_room(struct limits *limits, const struct principal *who, const 
 /* The rate state of a caller without a limit: all calls of the window remain. */
 struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now_us);
 
+/* True when counting a call may wait for the network. An I/O thread must not count then. */
+bool limits_may_wait(const struct limits *limits) NONNULL(1);
+
 /* True when the store answered the last request. */
 bool limits_are_counted(const struct limits *limits) NONNULL(1);

@@ -108,6 +108,53 @@ static void test_a_cached_key_is_immediate(void **state)
     assert_int_equal(second->call.who.key_id, first->call.who.key_id);
 }
 
+struct distant_store {
+    struct limit_store base;
+    _Atomic bool counted_by_caller; /* by the thread that submitted the call */
+    pthread_t caller;
+};
+
+static bool distant_count(struct limit_store *store, const struct limit_window *window, int64_t limit, int64_t now_us,
+                          struct limit_count *ret_count)
+{
+    (void)window;
+    struct distant_store *distant = (struct distant_store *)store;
+    distant->counted_by_caller = distant->counted_by_caller || pthread_equal(distant->caller, pthread_self());
+    *ret_count = (struct limit_count){ .admitted = true, .counted = 1, .reset_s = now_us / US_PER_S + limit };
+    return true;
+}
+
+static bool distant_answers(const struct limit_store *store)
+{
+    (void)store;
+    return true;
+}
+
+static void distant_close(struct limit_store *store)
+{
+    (void)store;
+}
+
+/* a store that another machine keeps is asked by the threads of calls only, because an I/O thread serves many clients. */
+static void test_a_distant_store_is_not_asked_where_the_call_arrives(void **state)
+{
+    (void)state;
+    static const struct limit_store_operations kind = { distant_count, distant_answers, distant_close, .may_wait = true };
+    static const struct operation counted_op = { OPERATION(OP_MEMORY, REACH_ORGANIZATION), .policy = &two_a_minute };
+    struct distant_store distant = { .base = { &kind }, .caller = pthread_self() };
+    struct api *usual = api;
+    api = service_new((struct api_config){ .quick_threads = 1, .limit_store = &distant.base });
+    const char *key = key_new(1, 0, SCOPE_ALL, 1);
+    assert_answer(visit_run(with_key(visit_new(&counted_op, NULL), key)), 200, "{\"organization\":1,\"brand\":0}");
+    struct visit *visit = with_key(visit_new(&counted_op, NULL), key); /* its caller is known */
+    assert_false(api_is_immediate(api, &visit->call));
+    assert_answer(visit_run(visit), 200, "{\"organization\":1,\"brand\":0}");
+    assert_false(distant.counted_by_caller);
+    assert_true(api_is_immediate(api, &visit_new(&public_op, NULL)->call));
+    api_free(api, 1000);
+    api = usual;
+}
+
 /* ---- Sessions ---- */
 
 /* The number of a fresh session is kept in `ret_id`. */
@@ -521,6 +568,7 @@ int main(void)
         WORLD_TEST(test_a_revoked_key_is_believed_for_a_second),
         WORLD_TEST(test_a_key_notes_its_use),
         WORLD_TEST(test_a_cached_key_is_immediate),
+        WORLD_TEST(test_a_distant_store_is_not_asked_where_the_call_arrives),
         WORLD_TEST(test_sessions),
         WORLD_TEST(test_a_member_reaches_some_brands),
         WORLD_TEST(test_a_session_has_one_window),
