@@ -25,6 +25,8 @@ struct body_memory {
     size_t released_before; /* at the last call of body_memory_trim; of its thread, as the next */
     unsigned postponed;
     atomic_size_t organizations[ENTRIES];
+    atomic_size_t unknown; /* the larger bodies of unknown callers, as the next */
+    atomic_size_t addresses[ENTRIES];
 };
 
 struct body_memory *body_memory_new(size_t max_bytes)
@@ -50,10 +52,25 @@ void body_memory_unref(struct body_memory *memory)
         free(memory);
 }
 
-static atomic_size_t *organization_entry(struct body_memory *memory, int64_t organization_id)
+static size_t entry_of(const struct body_memory *memory, uint64_t key)
 {
-    uint64_t hash = ((uint64_t)organization_id ^ memory->seed) * UINT64_C(0x9e3779b97f4a7c15);
-    return &memory->organizations[(hash >> 32) % ENTRIES];
+    uint64_t hash = (key ^ memory->seed) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(hash >> 32) % ENTRIES;
+}
+
+static atomic_size_t *organization_entry(struct body_memory *memory, const struct body_share *share)
+{
+    return &memory->organizations[entry_of(memory, (uint64_t)share->organization_id)];
+}
+
+static atomic_size_t *address_entry(struct body_memory *memory, const struct body_share *share)
+{
+    return &memory->addresses[entry_of(memory, share->address)];
+}
+
+static void count_down(atomic_size_t *counter, size_t bytes)
+{
+    atomic_fetch_sub_explicit(counter, bytes, memory_order_relaxed);
 }
 
 /* Adds to a counter unless it would exceed its bound. */
@@ -62,28 +79,53 @@ static bool count_up(atomic_size_t *counter, size_t bytes, size_t max_bytes)
     size_t before = atomic_fetch_add_explicit(counter, bytes, memory_order_relaxed);
     if (bytes <= max_bytes && before <= max_bytes - bytes)
         return true;
-    atomic_fetch_sub_explicit(counter, bytes, memory_order_relaxed);
+    count_down(counter, bytes);
     return false;
 }
 
 static bool claim_for_organization(struct body_memory *memory, struct body_share *share, size_t bytes)
 {
-    if (share->organization_id == 0)
-        return true;
-    if (!count_up(organization_entry(memory, share->organization_id), bytes, memory->max_bytes / 4 * 3))
+    if (!count_up(organization_entry(memory, share), bytes, memory->max_bytes / 4 * 3))
         return false;
     share->organization_bytes += bytes;
     return true;
 }
 
+static bool claim_as_unknown(struct body_memory *memory, struct body_share *share, size_t bytes)
+{
+    size_t max_bytes = memory->max_bytes / 8;
+    if (share->bytes + bytes <= BODY_MEMORY_SMALL_BYTES)
+        return true;
+    if (!count_up(&memory->unknown, bytes, max_bytes))
+        return false;
+    if (share->address != 0 && !count_up(address_entry(memory, share), bytes, max_bytes / 4)) {
+        count_down(&memory->unknown, bytes);
+        return false;
+    }
+    share->unknown_bytes += bytes;
+    return true;
+}
+
+static void release_as_unknown(struct body_memory *memory, const struct body_share *share)
+{
+    count_down(&memory->unknown, share->unknown_bytes);
+    if (share->address != 0)
+        count_down(address_entry(memory, share), share->unknown_bytes);
+}
+
+static bool claim_for_caller(struct body_memory *memory, struct body_share *share, size_t bytes)
+{
+    return share->organization_id != 0 ? claim_for_organization(memory, share, bytes) : claim_as_unknown(memory, share, bytes);
+}
+
 bool body_memory_claim(struct body_memory *memory, struct body_share *share, size_t bytes, struct error *err)
 {
     if (count_up(&memory->used, bytes, memory->max_bytes)) {
-        if (claim_for_organization(memory, share, bytes)) {
+        if (claim_for_caller(memory, share, bytes)) {
             share->bytes += bytes;
             return true;
         }
-        atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
+        count_down(&memory->used, bytes);
     }
     err->retry_after_s = RETRY_AFTER_S;
     return fail(err, ERR_SERVICE_UNAVAILABLE, NULL,
@@ -94,9 +136,10 @@ void body_memory_release(struct body_memory *memory, struct body_share *share)
 {
     if (share->bytes > 0) {
         if (share->organization_bytes > 0)
-            atomic_fetch_sub_explicit(organization_entry(memory, share->organization_id), share->organization_bytes,
-                                      memory_order_relaxed);
-        atomic_fetch_sub_explicit(&memory->used, share->bytes, memory_order_relaxed);
+            count_down(organization_entry(memory, share), share->organization_bytes);
+        if (share->unknown_bytes > 0)
+            release_as_unknown(memory, share);
+        count_down(&memory->used, share->bytes);
         if (share->bytes >= LARGE_BYTES)
             atomic_fetch_add_explicit(&memory->released, share->bytes, memory_order_relaxed);
     }

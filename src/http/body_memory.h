@@ -5,8 +5,12 @@
  * A request claims memory before it uses it. A claim that exceeds the bound is
  * refused, and so is one by which an organization would hold more than three
  * quarters of it, so that no organization can keep the others from sending.
- * Organizations are counted in a table of fixed size; those that hash to the
- * same entry share it, and a random seed makes this unpredictable.
+ * The larger bodies of unknown callers may hold an eighth of it, and those of one
+ * client address a quarter of this eighth. A body of at most
+ * BODY_MEMORY_SMALL_BYTES counts for the whole bound only, because its caller is
+ * looked up after it is read; the number of connections bounds these.
+ * Organizations and addresses are counted in tables of fixed size; those that
+ * hash to the same entry share it, and a random seed makes this unpredictable.
  *
  * A share belongs to one thread at a time. The account is thread-safe. It is
  * reference-counted, because an abandoned request outlives its server.
@@ -21,14 +25,18 @@
 
 struct body_memory;
 
+enum { BODY_MEMORY_SMALL_BYTES = 16 * 1024 };
+
 /* The memory that one request has claimed. Zeroed: nothing. */
 struct body_share {
     int64_t organization_id; /* of further claims; 0: the caller is not known yet */
+    uint64_t address; /* the client address of an unknown caller as a number; 0: not known, so that only their bound counts */
     size_t bytes;
     size_t organization_bytes; /* the part that was claimed for the organization */
+    size_t unknown_bytes;      /* the part that was claimed as an unknown caller */
 };
 
-/* With one reference. Three quarters of `max_bytes` must be enough for one request. */
+/* With one reference. Three quarters of `max_bytes` must be enough for one request, a 32nd for one of an unknown caller. */
 struct body_memory *body_memory_new(size_t max_bytes) RETURNS_NONNULL;
 struct body_memory *body_memory_ref(struct body_memory *memory) NONNULL(1) RETURNS_NONNULL;
 void body_memory_unref(struct body_memory *memory) NONNULL(1);

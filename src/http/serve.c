@@ -6,6 +6,7 @@
 #include "http/connections.h"
 #include "http/guard.h"
 #include "http/server_state.h"
+#include "http/visitor.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -143,10 +144,30 @@ static void exchange_run(struct http_exchange *exchange)
         watch_suspended(exchange);
 }
 
+/* The client that a proxy on this machine names. It needs no option for that. */
+static bool client_of_local_proxy(const struct http_exchange *exchange, struct gate_address *ret_address)
+{
+    const char *forwarded_for = exchange->headers.values[HEADER_X_FORWARDED_FOR];
+    return forwarded_for != NULL && !gate_address_of_peer(http_exchange_peer(exchange), ret_address) &&
+           gate_address_of_forwarded(forwarded_for, ret_address);
+}
+
+/* The address whose share of the memory a body takes while its caller is unknown. */
+static uint64_t address_of_body(const struct http_exchange *exchange)
+{
+    uint64_t address = 0;
+    struct visitor visitor = visitor_of(exchange);
+    if (visitor.is_counted || client_of_local_proxy(exchange, &visitor.address))
+        memcpy(&address, visitor.address.bytes, sizeof(address));
+    return address;
+}
+
 /* Judges the body before it is collected. */
 static void exchange_admit(struct http_exchange *exchange)
 {
     bool has_body = http_exchange_is_chunked(exchange) || http_exchange_declared_bytes(exchange) > 0;
+    if (has_body)
+        exchange->body_share.address = address_of_body(exchange);
     if (has_body && !exchange->drops_body && exchange->endpoint->admit != NULL)
         exchange->endpoint->admit(exchange);
     if (exchange->was_suspended) {
@@ -159,13 +180,11 @@ static void exchange_admit(struct http_exchange *exchange)
     connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
-/* A proxy on this machine needs no option: its requests name the clients that they come from. */
+/* The requests of such a proxy come from several clients. */
 static void uncount_local_proxy(struct http_exchange *exchange)
 {
-    struct gate_address address;
-    const char *forwarded_for = exchange->headers.values[HEADER_X_FORWARDED_FOR];
-    if (forwarded_for != NULL && !gate_address_of_peer(http_exchange_peer(exchange), &address) &&
-        gate_address_of_forwarded(forwarded_for, &address))
+    struct gate_address ignored;
+    if (client_of_local_proxy(exchange, &ignored))
         connection_uncount(exchange->connection);
 }
 

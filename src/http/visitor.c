@@ -23,6 +23,14 @@ bool visitor_take(const struct http_exchange *exchange, const struct visitor *vi
     return !visitor->is_counted || address_gate_take(exchange->server->gate, &visitor->address, units, clock_monotonic_us());
 }
 
+bool visitor_admit(const struct http_exchange *exchange, struct visitor *visitor)
+{
+    if (!visitor->is_judged)
+        visitor->has_rate = visitor_take(exchange, visitor, VISITOR_UNITS_OF_REQUEST);
+    visitor->is_judged = true;
+    return visitor->has_rate;
+}
+
 static const char *peer_text(const struct http_exchange *exchange, const struct sockaddr *peer)
 {
     char *text = arena_alloc(exchange->arena, INET6_ADDRSTRLEN);

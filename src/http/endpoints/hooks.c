@@ -75,6 +75,7 @@ static void hooks_begin(struct http_exchange *exchange)
 
 const struct http_endpoint hooks_endpoint = {
     .begin = hooks_begin,
+    .admit = webhook_admit,
     .run = webhook_run,
     .give_up = webhook_give_up,
 };

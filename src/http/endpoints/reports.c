@@ -59,6 +59,7 @@ static void reports_begin(struct http_exchange *exchange)
 
 const struct http_endpoint reports_endpoint = {
     .begin = reports_begin,
+    .admit = webhook_admit,
     .run = webhook_run,
     .give_up = webhook_give_up,
 };

@@ -194,8 +194,15 @@ static void unsubscribe_begin(struct http_exchange *exchange)
     state->exchange = exchange;
     state->asks = exchange->path_size == strlen(prefix);
     state->leaves = strcmp(exchange->method, "POST") == 0;
+    state->visitor = visitor_of(exchange);
     exchange->endpoint_state = state;
     exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
+}
+
+static void unsubscribe_admit(struct http_exchange *exchange)
+{
+    struct unsubscribe_state *state = exchange->endpoint_state;
+    exchange->drops_body = !visitor_admit(exchange, &state->visitor);
 }
 
 /* The form for a link: a POST has an address. */
@@ -219,8 +226,7 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         refuse_unsubscribe(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
         return false;
     }
-    state->visitor = visitor_of(exchange);
-    if (!visitor_take(exchange, &state->visitor, VISITOR_UNITS_OF_REQUEST)) {
+    if (!visitor_admit(exchange, &state->visitor)) {
         refuse_unsubscribe(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
         return false;
     }
@@ -352,6 +358,7 @@ static void unsubscribe_give_up(struct http_exchange *exchange, enum give_up_rea
 
 const struct http_endpoint unsubscribe_endpoint = {
     .begin = unsubscribe_begin,
+    .admit = unsubscribe_admit,
     .run = unsubscribe_run,
     .give_up = unsubscribe_give_up,
 };

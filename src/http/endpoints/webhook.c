@@ -5,12 +5,10 @@
 #include "http/endpoints/webhook.h"
 
 #include "api/call.h"
-#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
-#include "http/address_gate.h"
-#include "http/guard.h"
 #include "http/server_state.h"
+#include "http/visitor.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -18,8 +16,6 @@
 
 enum {
     WEBHOOK_MAX_BYTES = 1024 * 1024,
-    UNITS_OF_REQUEST = 1,
-    UNITS_OF_WRONG_PROOF = 50, /* a request without proof costs as many tokens as 50 requests */
     RETRY_AFTER_BYTES = 24,
 };
 
@@ -28,8 +24,7 @@ struct webhook_state {
     const struct webhook_kind *kind;
     struct call call;
     bool abandoned; /* under the exchange's lock */
-    bool is_counted;
-    struct gate_address client;
+    struct visitor visitor;
     char retry_after[RETRY_AFTER_BYTES];
 };
 
@@ -66,8 +61,8 @@ static void refuse_webhook(struct webhook_state *state, enum error_code code, co
 static void charge_wrong_proof(struct webhook_state *state)
 {
     enum error_code code = state->call.error.code;
-    if (state->is_counted && (code == ERR_NOT_FOUND || code == ERR_AUTHENTICATION_REQUIRED))
-        (void)address_gate_take(state->exchange->server->gate, &state->client, UNITS_OF_WRONG_PROOF, clock_monotonic_us());
+    if (code == ERR_NOT_FOUND || code == ERR_AUTHENTICATION_REQUIRED)
+        (void)visitor_take(state->exchange, &state->visitor, VISITOR_UNITS_OF_WRONG_LINK);
 }
 
 static void answer_webhook(struct webhook_state *state)
@@ -103,19 +98,15 @@ void webhook_begin(struct http_exchange *exchange, const struct webhook_kind *ki
     struct webhook_state *state = arena_alloc(exchange->arena, sizeof(*state));
     state->exchange = exchange;
     state->kind = kind;
+    state->visitor = visitor_of(exchange);
     exchange->endpoint_state = state;
     exchange->max_body_bytes = strcmp(exchange->method, "POST") == 0 ? WEBHOOK_MAX_BYTES : 0;
 }
 
-static bool is_within_rate(struct webhook_state *state)
+void webhook_admit(struct http_exchange *exchange)
 {
-    const struct http_exchange *exchange = state->exchange;
-    const struct http_server *server = exchange->server;
-    const struct sockaddr *peer = http_exchange_peer(exchange);
-    state->is_counted = guard_peer_is_trusted(server->guard, peer)
-                            ? gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &state->client)
-                            : gate_address_of_peer(peer, &state->client);
-    return !state->is_counted || address_gate_take(server->gate, &state->client, UNITS_OF_REQUEST, clock_monotonic_us());
+    struct webhook_state *state = exchange->endpoint_state;
+    exchange->drops_body = !visitor_admit(exchange, &state->visitor);
 }
 
 /* Checks the request without the database. */
@@ -125,7 +116,7 @@ static bool check_webhook_request(struct webhook_state *state)
     if (strcmp(exchange->method, "POST") != 0) {
         http_exchange_add_header(exchange, "allow", "POST");
         refuse_webhook(state, ERR_METHOD_NOT_ALLOWED, "Webhooks are sent by POST.");
-    } else if (!is_within_rate(state)) {
+    } else if (!visitor_admit(exchange, &state->visitor)) {
         refuse_webhook(state, ERR_RATE_LIMITED, "There are too many requests of this address.");
     } else if (exchange->body_refusal.code != ERR_NONE) {
         refuse_webhook(state, exchange->body_refusal.code, exchange->body_refusal.message);

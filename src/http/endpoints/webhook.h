@@ -25,6 +25,7 @@ struct webhook_kind {
 
 /* The functions of an endpoint; `begin` of the endpoint calls webhook_begin with its kind. */
 void webhook_begin(struct http_exchange *exchange, const struct webhook_kind *kind) NONNULL(1, 2);
+void webhook_admit(struct http_exchange *exchange) NONNULL(1);
 void webhook_run(struct http_exchange *exchange) NONNULL(1);
 void webhook_give_up(struct http_exchange *exchange, enum give_up_reason reason) NONNULL(1);
 

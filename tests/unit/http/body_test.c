@@ -2,6 +2,10 @@
  */
 #include "fixtures/http_case.h"
 
+#include "base/clock.h"
+#include "http/address_gate.h"
+#include "http/server_state.h"
+
 enum { MIB = 1024 * 1024, LARGE_BYTES = 200 * 1024 };
 
 static char large[4 * MIB + 1];
@@ -307,6 +311,80 @@ static void the_memory_of_all_bodies_has_one_bound(void **state)
     assert_status(200);
 }
 
+static void open_report(struct client *to, const char *address)
+{
+    char head[300];
+    snprintf(head, sizeof(head), "POST /reports/ses/x HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Length: %d\r\n\r\n",
+             address, MIB);
+    client_open(to, port);
+    assert_true(client_send(to, head, 0));
+}
+
+static void assert_report_has_no_memory(const char *address)
+{
+    open_report(&client, address);
+    assert_true(client_send(&client, large_json(MIB), MIB));
+    assert_true(client_read(&client, &answer, false, PATIENCE_MS));
+    client_close(&client);
+    assert_status(503);
+    assert_has("too many large bodies");
+}
+
+/* Nobody knows yet whose bodies these are: 4 MiB of an address, 16 MiB of all addresses. */
+static void unknown_callers_hold_an_eighth_of_the_memory(void **state)
+{
+    (void)state;
+    static const char *const addresses[] = { "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4" };
+    enum { OF_EACH = 4, HELD = OF_EACH * (int)ARRAY_COUNT(addresses) };
+    static struct client holding[HELD];
+    for (int i = 0; i < HELD; i++) {
+        open_report(&holding[i], addresses[i / OF_EACH]);
+        WAIT_UNTIL(body_bytes() == (size_t)(i + 1) * MIB);
+        if (i + 1 == OF_EACH)
+            assert_report_has_no_memory(addresses[0]);
+    }
+    assert_report_has_no_memory("192.0.2.5");
+    ask("POST", "/v1/keyed", "X-API-Key: new\r\n", "{\"email\":\"ada@example.org\"}");
+    assert_status(200);
+    ask_with_large("new", large_json(4 * MIB), 4 * MIB);
+    assert_status(200);
+
+    for (int i = 0; i < HELD; i++)
+        client_close(&holding[i]);
+    WAIT_UNTIL(body_bytes() == 0);
+    open_report(&holding[0], addresses[0]);
+    WAIT_UNTIL(body_bytes() == MIB);
+    client_close(&holding[0]);
+}
+
+/* An address has no rate left: its request is answered before its body. */
+static void assert_refused_before_its_body(const char *target)
+{
+    char head[300];
+    snprintf(head, sizeof(head),
+             "POST %s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nExpect: 100-continue\r\nContent-Length: 20000\r\n\r\n",
+             target);
+    client_open(&client, port);
+    assert_true(client_send(&client, head, 0));
+    assert_true(client_read(&client, &answer, false, PATIENCE_MS));
+    client_close(&client);
+    assert_status(429);
+}
+
+static void the_rate_of_an_address_is_judged_before_its_body(void **state)
+{
+    (void)state;
+    const char *const proxies[] = { "127.0.0.1", NULL };
+    const struct http_server_config config = { .listen = "127.0.0.1:0", .trusted_proxies = proxies };
+    start_with(&config);
+    struct gate_address address;
+    assert_true(gate_address_of_forwarded("192.0.2.1", &address));
+    assert_true(address_gate_take(server->gate, &address, 1000 * ADDRESS_GATE_FULL, clock_monotonic_us()));
+    assert_refused_before_its_body("/reports/ses/x");
+    assert_refused_before_its_body("/integrations/stripe/webhook/x");
+    assert_refused_before_its_body("/u/");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +403,8 @@ int main(void)
         WITH_SERVER(a_message_is_not_parsed_before_its_credential),
         WITH_SERVER(a_message_of_a_new_caller_is_handled_on_another_thread),
         WITH_SERVER(a_tree_has_a_bound),
+        WITH_SERVER(unknown_callers_hold_an_eighth_of_the_memory),
+        WITH_OWN_SERVER(the_rate_of_an_address_is_judged_before_its_body),
         WITH_OWN_SERVER(the_memory_of_all_bodies_has_one_bound),
     };
     return cmocka_run_group_tests_name("http_body", tests, NULL, NULL);
