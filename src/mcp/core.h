@@ -117,6 +117,9 @@ void mcp_answer_nothing(struct mcp_request *request, int http_status) NONNULL(1)
 /* Reads a level name of logging/setLevel; false when it is unknown. */
 MUST_CHECK bool mcp_log_level_read(const char *name, enum mcp_log_level *ret_level) NONNULL(1, 2);
 
+/* The capabilities of `initialize` or of modern `_meta`; none when NULL. */
+struct mcp_client_capabilities mcp_capabilities_read(const json_t *capabilities);
+
 /* Client info of `initialize` or modern `_meta` as name/version, bounded and visible; NULL when absent. */
 char *mcp_client_name(struct arena *arena, const json_t *info) NONNULL(1);
 
@@ -136,7 +139,7 @@ struct mcp_peer {
     struct mcp_server *server;
     pthread_mutex_t lock; /* recursive: stopping a request may answer it at once */
     const char *version;  /* NULL until initialize */
-    json_t *capabilities;
+    struct mcp_client_capabilities capabilities;
     char *client;
     _Atomic int log_level; /* enum mcp_log_level */
     struct mcp_request *requests;

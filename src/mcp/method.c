@@ -126,8 +126,8 @@ struct mcp_request *mcp_request_new(struct mcp_server *server, struct arena *are
 static bool check_modern(struct mcp_request *request, const struct method_row *row, const struct mcp_headers *headers)
 {
     const char *version = json_string_value(json_object_get(request->meta, META_VERSION));
-    request->client_capabilities = object_member(request->meta, META_CAPABILITIES);
-    if (version == NULL || request->client_capabilities == NULL) {
+    const json_t *capabilities = object_member(request->meta, META_CAPABILITIES);
+    if (version == NULL || capabilities == NULL) {
         mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params._meta must have %s and %s.", META_VERSION, META_CAPABILITIES);
         request->http_status = 400;
         return false;
@@ -150,6 +150,7 @@ static bool check_modern(struct mcp_request *request, const struct method_row *r
         mcp_refuse(request, RPC_VERSION_UNSUPPORTED, buf_text(data), "This protocol version is not supported.");
         return false;
     }
+    request->client_capabilities = mcp_capabilities_read(capabilities);
     request->client = mcp_client_name(request->arena, json_object_get(request->meta, META_CLIENT));
     return true;
 }

@@ -24,7 +24,6 @@ void mcp_peer_init(struct mcp_peer *peer, struct mcp_server *server)
 
 void mcp_peer_done(struct mcp_peer *peer)
 {
-    json_decref(peer->capabilities);
     free(peer->client);
     for (unsigned i = 0; i < peer->watched_count; i++)
         free(peer->watched[i]);
@@ -51,8 +50,7 @@ bool mcp_peer_initialize(struct mcp_peer *peer, const char *version, const json_
 {
     if (peer->version != NULL)
         return false;
-    json_t *capabilities = json_object_get(params, "capabilities");
-    peer->capabilities = json_is_object(capabilities) ? json_incref(capabilities) : json_object();
+    peer->capabilities = mcp_capabilities_read(json_object_get(params, "capabilities"));
     ARENA_SCOPE arena = arena_new(0);
     const char *client = mcp_client_name(arena, json_object_get(params, "clientInfo"));
     if (client != NULL)

@@ -316,9 +316,23 @@ void mcp_log(struct mcp_request *request, enum mcp_log_level level, const char *
         request->writer->send(request, out.data, out.size);
 }
 
+struct mcp_client_capabilities mcp_capabilities_read(const json_t *capabilities)
+{
+    const json_t *elicitation = json_object_get(capabilities, "elicitation");
+    bool lists_no_modes = json_is_object(elicitation) && json_object_size(elicitation) == 0;
+    return (struct mcp_client_capabilities){
+        .elicitation = json_is_object(elicitation),
+        .elicitation_form = lists_no_modes || json_object_get(elicitation, "form") != NULL,
+        .roots = json_is_object(json_object_get(capabilities, "roots")),
+        .sampling = json_is_object(json_object_get(capabilities, "sampling")),
+    };
+}
+
 bool mcp_client_can(const struct mcp_request *request, const char *capability)
 {
-    return json_is_object(json_object_get(request->client_capabilities, capability));
+    const struct mcp_client_capabilities *declared = &request->client_capabilities;
+    return (declared->elicitation && strcmp(capability, "elicitation") == 0) ||
+           (declared->roots && strcmp(capability, "roots") == 0) || (declared->sampling && strcmp(capability, "sampling") == 0);
 }
 
 bool mcp_ask(struct mcp_request *request, const char *method, const char *params_json, mcp_on_reply *on_reply)

@@ -70,6 +70,14 @@ struct mcp_response_writer {
 /* Called once with the client's answer, on any thread. `result` is NULL when the client refused, disconnected or did not answer. */
 typedef void mcp_on_reply(struct mcp_request *request, const json_t *result);
 
+/* The capabilities of a client that a provider asks for. */
+struct mcp_client_capabilities {
+    bool elicitation;
+    bool elicitation_form; /* it shows forms: elicitation lists no modes, or this one */
+    bool roots;
+    bool sampling;
+};
+
 struct mcp_request {
     /* For the provider to read. */
     struct arena *arena;
@@ -77,11 +85,11 @@ struct mcp_request {
     enum mcp_method method;
     enum mcp_era era;
     enum transport transport;
-    const json_t *id;                  /* NULL for notifications and bodiless HTTP requests */
-    const json_t *params;              /* an object, or NULL */
-    const json_t *meta;                /* params._meta when it is an object */
-    const json_t *client_capabilities; /* an object, or NULL */
-    const char *client;                /* name/version that the client reports, or NULL */
+    const json_t *id;     /* NULL for notifications and bodiless HTTP requests */
+    const json_t *params; /* an object, or NULL */
+    const json_t *meta;   /* params._meta when it is an object */
+    struct mcp_client_capabilities client_capabilities;
+    const char *client; /* name/version that the client reports, or NULL */
     struct credentials credentials;
     size_t message_bytes; /* of the message of this request; 0: part of a batch */
 
@@ -146,7 +154,7 @@ void mcp_progress(struct mcp_request *request, double progress, double total, co
 /* Sends a log message. Dropped unless the client asked for this level. `data_json` is any JSON value. */
 void mcp_log(struct mcp_request *request, enum mcp_log_level level, const char *data_json) NONNULL(1, 3);
 
-/* True when the client declared `capability`. */
+/* True when the client declared `capability`: elicitation, roots or sampling. */
 bool mcp_client_can(const struct mcp_request *request, const char *capability) NONNULL(1, 2);
 
 /* Sends a request to the client (legacy era only). One at a time. False when that is not possible. */

@@ -44,12 +44,9 @@ static bool era_has_forms(const struct mcp_request *request)
     return version != NULL && strcmp(version, first_version_with_forms) >= 0; /* versions are dates */
 }
 
-/* An empty capability means forms. One that lists modes must list forms. */
 static bool can_show_form(const struct mcp_request *request)
 {
-    const json_t *elicitation = json_object_get(request->client_capabilities, "elicitation");
-    return era_has_forms(request) && json_is_object(elicitation) &&
-           (json_object_size(elicitation) == 0 || json_object_get(elicitation, "form") != NULL);
+    return era_has_forms(request) && request->client_capabilities.elicitation_form;
 }
 
 /* The consent in a person's answer to the form. CONSENT_NOT_ASKED: it is not a valid answer. */
