@@ -63,7 +63,7 @@ static void initialize(struct mcp_request *request)
     if (version == NULL)
         version = MCP_LATEST_LEGACY_VERSION;
     if (request->peer == NULL) {
-        struct mcp_session *session = mcp_session_begin(request->server, &request->credentials);
+        struct mcp_session *session = mcp_session_begin(request->server, &request->credentials, request->organization_id);
         request->session_id = arena_dup(request->arena, session->id);
         request->peer = &session->peer;
     }

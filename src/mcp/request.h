@@ -91,7 +91,8 @@ struct mcp_request {
     struct mcp_client_capabilities client_capabilities;
     const char *client; /* name/version that the client reports, or NULL */
     struct credentials credentials;
-    size_t message_bytes; /* of the message of this request; 0: part of a batch */
+    int64_t organization_id; /* of the caller, set by the provider before mcp_admit; 0: none */
+    size_t message_bytes;    /* of the message of this request; 0: part of a batch */
 
     void *provider_data; /* for the provider to use */
 

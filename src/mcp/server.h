@@ -42,7 +42,7 @@ struct mcp_http_handler;
 
 struct mcp_config {
     size_t message_max_bytes;   /* of one message; 0: 8 MiB. Tools may have lower bounds */
-    unsigned session_max_count; /* HTTP sessions at a time; the least recently used one is evicted; 0: 4,096 */
+    unsigned session_max_count; /* HTTP sessions at a time; beyond it, one is evicted; 0: 4,096 */
     int64_t session_idle_us;    /* HTTP sessions without a request or stream end after this; 0: 30 minutes */
     int64_t drain_us;           /* stdio: time for running calls after the end of input; 0: 5 seconds */
 };

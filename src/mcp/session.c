@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, STREAM_KEEP_S = 60 };
+enum { BUCKETS = 4096, ORGANIZATIONS = 4096, STREAM_KEEP_S = 60 };
 
 struct mcp_session_table {
     struct mcp_session *buckets[BUCKETS];
@@ -18,6 +18,7 @@ struct mcp_session_table {
     unsigned char owner_key[crypto_shorthash_siphashx24_KEYBYTES];
     bool has_owner_key;
     unsigned count;
+    unsigned counts[ORGANIZATIONS]; /* by organization; two whose ids differ by 4,096 share one, and ids are given in sequence */
     unsigned max_count;
     int64_t idle_us;
 };
@@ -64,6 +65,16 @@ static void link_as_newest(struct mcp_session_table *sessions, struct mcp_sessio
     session->last_use_us = clock_monotonic_us();
 }
 
+static void table_add(struct mcp_session_table *sessions, struct mcp_session *session)
+{
+    struct mcp_session **bucket = session_bucket(sessions, session->id);
+    session->bucket_next = *bucket;
+    *bucket = session;
+    link_as_newest(sessions, session);
+    sessions->count++;
+    sessions->counts[session->organization]++;
+}
+
 static void table_remove(struct mcp_session_table *sessions, struct mcp_session *session)
 {
     struct mcp_session **link = session_bucket(sessions, session->id);
@@ -72,7 +83,21 @@ static void table_remove(struct mcp_session_table *sessions, struct mcp_session 
     *link = session->bucket_next;
     unlink_by_use(sessions, session);
     sessions->count--;
+    sessions->counts[session->organization]--;
     session->ended = true;
+}
+
+/* The session to evict when there are too many, so that an organization with many sessions evicts its own: the least recently used
+ * one of the organization that has the most. */
+static struct mcp_session *session_to_evict(const struct mcp_session_table *sessions)
+{
+    if (sessions->count <= sessions->max_count)
+        return NULL;
+    struct mcp_session *found = sessions->oldest;
+    for (struct mcp_session *session = found; session != NULL; session = session->newer)
+        if (sessions->counts[session->organization] > sessions->counts[found->organization])
+            found = session;
+    return found;
 }
 
 /* ---- Sessions ---- */
@@ -124,7 +149,7 @@ static void ensure_owner_key(struct mcp_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials)
+struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials, int64_t organization_id)
 {
     struct mcp_session_table *sessions = server->sessions;
     struct mcp_session *session = calloc(1, sizeof(*session));
@@ -135,18 +160,15 @@ struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct cr
     randombytes_buf(random, sizeof(random));
     hex_encode(random, sizeof(random), session->id);
     owner_digest(sessions, credentials, session->owner);
+    session->organization = (unsigned)((uint64_t)organization_id % ORGANIZATIONS);
     mcp_peer_init(&session->peer, server);
     session->references = 2; /* the table's and the caller's */
 
     pthread_mutex_lock(&server->lock);
-    struct mcp_session *evicted = sessions->count >= sessions->max_count ? sessions->oldest : NULL;
+    table_add(sessions, session);
+    struct mcp_session *evicted = session_to_evict(sessions);
     if (evicted != NULL)
         evicted->references++;
-    struct mcp_session **bucket = session_bucket(sessions, session->id);
-    session->bucket_next = *bucket;
-    *bucket = session;
-    link_as_newest(sessions, session);
-    sessions->count++;
     pthread_mutex_unlock(&server->lock);
 
     if (evicted != NULL) {

@@ -1,10 +1,10 @@
 /*
  * MCP sessions over HTTP in the legacy era (2025-11-25, "Session Management"):
  * a peer that lasts over several requests. It has a random id and is bound to
- * the credential that created it. The number of sessions is bounded: the least
- * recently used one is evicted, and idle ones expire. Streams of a session
- * outlive their connections, so that a client can resume with Last-Event-ID
- * (stream.h).
+ * the credential that created it. The number of sessions is bounded: the
+ * organization that has the most loses its least recently used one, and idle
+ * ones expire. Streams of a session outlive their connections, so that a client
+ * can resume with Last-Event-ID (stream.h).
  *
  * Sessions are reference-counted: the caller of begin or find must release.
  */
@@ -20,6 +20,7 @@ struct mcp_session {
     struct mcp_peer peer; /* first member: a session is a peer */
     char id[MCP_SESSION_ID_CHARS + 1];
     unsigned char owner[MCP_SESSION_OWNER_BYTES]; /* keyed digest of the credential */
+    unsigned organization;                        /* its entry in the table */
     unsigned references;                          /* the server's lock guards this member and those down to `older` */
     bool ended;
     int64_t last_use_us;
@@ -34,8 +35,9 @@ struct mcp_session {
 struct mcp_session_table *mcp_session_table_new(unsigned max_count, int64_t idle_us) RETURNS_NONNULL;
 void mcp_session_table_free(struct mcp_session_table *sessions);
 
-/* Creates a session with a reference for the caller. Evicts the least recently used one when there are too many. */
-struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials)
+/* Creates a session with a reference for the caller. When there are too many, it evicts the least recently used one of the
+ * organization that has the most; that takes one pass over all sessions. */
+struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials, int64_t organization_id)
     NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Finds the session with this id and owner and marks it as used; with a reference for the caller. NULL when there is none. */

@@ -6,6 +6,7 @@
 static void answer_admitted(struct provider_call *provider_call)
 {
     bool brand = provider_is_brand_connection(provider_call);
+    provider_call->request->organization_id = provider_call->call.who.organization_id;
     mcp_admit(provider_call->request, brand ? VISIBLE_TO_BRAND : VISIBLE_TO_ORGANIZATION);
 }
 

@@ -1,4 +1,4 @@
-/* Sessions over HTTP: what they keep of their client. */
+/* Sessions over HTTP: what they keep of their client, and which one is evicted. */
 #include "fixtures/mcp_case.h"
 
 #include <jansson.h>
@@ -46,12 +46,61 @@ static void test_a_session_keeps_no_json(void **state)
     assert_int_equal(json_blocks, 0);
 }
 
+/* ---- Eviction ---- */
+
+/* Begins a session of this key, whose first character names its organization. */
+static struct case_reply *begin_session(struct mcp_server *server, const char *key)
+{
+    const struct case_request request = {
+        .body = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}",
+        .secret = key,
+    };
+    struct case_reply *reply = case_begin(server, &request);
+    assert_int_equal(case_status(reply), 200);
+    return reply;
+}
+
+static int ping_status(struct mcp_server *server, struct case_reply *session, const char *key)
+{
+    const struct case_request request = {
+        .body = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        .headers = { { "Mcp-Session-Id", case_session(session) } },
+        .secret = key,
+    };
+    struct case_reply *reply = case_begin(server, &request);
+    int status = case_status(reply);
+    case_end(reply);
+    return status;
+}
+
+static void test_an_organization_with_many_sessions_loses_its_own(void **state)
+{
+    (void)state;
+    const struct mcp_config config = { .session_max_count = 4 };
+    struct mcp_server *server = case_server_new(&config);
+    struct case_reply *of_a = begin_session(server, "a1");
+    struct case_reply *of_b[6];
+    for (size_t i = 0; i < ARRAY_COUNT(of_b); i++)
+        of_b[i] = begin_session(server, i % 2 == 0 ? "b1" : "b2");
+    assert_int_equal(ping_status(server, of_a, "a1"), 200);
+    assert_int_equal(ping_status(server, of_b[2], "b1"), 404);
+    assert_int_equal(ping_status(server, of_b[3], "b2"), 200);
+    /* A new organization finds room as long as another has more sessions. */
+    struct case_reply *of_c = begin_session(server, "c1");
+    assert_int_equal(ping_status(server, of_c, "c1"), 200);
+    assert_int_equal(ping_status(server, of_a, "a1"), 200);
+    assert_int_equal(ping_status(server, of_b[4], "b1"), 404);
+    assert_int_equal(ping_status(server, of_b[5], "b2"), 200);
+    case_server_free(server);
+}
+
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(test_a_session_keeps_no_json),
+        cmocka_unit_test(test_an_organization_with_many_sessions_loses_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
