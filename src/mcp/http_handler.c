@@ -310,7 +310,7 @@ static struct credentials copy_credentials(struct arena *arena, const struct cre
 struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const struct mcp_http_request *http,
                                               const struct mcp_sink *sink, void *transport)
 {
-    struct arena *arena = arena_new(0);
+    struct arena *arena = http->arena;
     struct mcp_http_handler *handler = arena_alloc(arena, sizeof(*handler));
     handler->server = server;
     handler->sink = sink;

@@ -199,16 +199,47 @@ static bool message_is_large(const struct http_exchange *exchange)
     return exchange->body.size > HTTP_EXCHANGE_QUICK_BODY_BYTES;
 }
 
+/* The memory of the tree of a message. It belongs to the arena of the message, because a call of the legacy era goes on when its
+ * client has left and the exchange has ended. */
+struct tree_claim {
+    struct body_memory *memory; /* a reference */
+    struct body_share share;
+};
+
+static void release_tree(void *object)
+{
+    struct tree_claim *claim = object;
+    body_memory_release(claim->memory, &claim->share);
+    body_memory_unref(claim->memory);
+}
+
+static struct tree_claim *tree_claim_new(struct arena *arena, const struct http_exchange *exchange)
+{
+    struct tree_claim *claim = arena_alloc(arena, sizeof(*claim));
+    claim->memory = body_memory_ref(exchange->body_memory);
+    claim->share.organization_id = exchange->body_share.organization_id;
+    arena_defer(arena, release_tree, claim);
+    return claim;
+}
+
+static bool claim_tree(void *context, size_t tree_bytes, struct error *err)
+{
+    struct tree_claim *claim = context;
+    return tree_bytes <= HTTP_EXCHANGE_QUICK_TREE_BYTES || body_memory_claim(claim->memory, &claim->share, tree_bytes, err);
+}
+
 static struct mcp_http_handler *make_handler(struct http_exchange *exchange, enum mcp_http_method method)
 {
     const struct mcp_state *state = exchange->endpoint_state;
     const char *accept = exchange->headers.values[HEADER_ACCEPT];
+    struct arena *arena = arena_new(0);
     const struct mcp_http_request request = {
         .method = method,
+        .arena = arena,
         .body = buf_text(&exchange->body),
         .body_size = exchange->body.size,
-        .claim_tree = http_exchange_claim_tree,
-        .claim_context = exchange,
+        .claim_tree = claim_tree,
+        .claim_context = tree_claim_new(arena, exchange),
         .accepts_json = accept_takes(accept, "application", "json"),
         .accepts_event_stream = accept_takes(accept, "text", "event-stream"),
         .credentials = state->credentials,
@@ -405,11 +436,14 @@ static void mcp_run(struct http_exchange *exchange)
         state->refusal = exchange->body_refusal;
     if (api != NULL && !api_credential_is_well_formed(&state->credentials))
         refuse_credential(state);
-    struct principal who;
+    struct principal who = { .organization_id = 0 };
     bool is_small_post = method == MCP_HTTP_POST && !message_is_large(exchange);
+    bool is_known = api != NULL && is_small_post && api_find_caller(api, &state->credentials, &who);
+    if (is_known)
+        exchange->body_share.organization_id = who.organization_id;
     if (state->refusal.code != ERR_NONE)
         answer_error(exchange, &state->refusal);
-    else if (api == NULL || method != MCP_HTTP_POST || (is_small_post && api_find_caller(api, &state->credentials, &who)))
+    else if (api == NULL || method != MCP_HTTP_POST || is_known)
         run_handler(exchange, method);
     else
         start_reading(state);

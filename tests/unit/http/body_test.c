@@ -385,6 +385,25 @@ static void the_rate_of_an_address_is_judged_before_its_body(void **state)
     assert_refused_before_its_body("/u/");
 }
 
+/* The tree of a message is counted until the work that reads it has ended. */
+static void a_tree_is_counted_when_its_client_has_left(void **state)
+{
+    (void)state;
+    fake_mcp_hold(true);
+    client_open(&client, port);
+    client_send(&client,
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-API-Key: k\r\nContent-Type: application/json\r\n"
+                "Content-Length: 4\r\n\r\nhold",
+                0);
+    WAIT_UNTIL(http_server_figures(server).suspended == 1);
+    client_close(&client);
+    WAIT_UNTIL(http_server_figures(server).connections == 0);
+    size_t counted = body_bytes();
+    fake_mcp_hold(false);
+    WAIT_UNTIL(body_bytes() == 0);
+    assert_int_equal(counted, FAKE_TREE_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +424,7 @@ int main(void)
         WITH_SERVER(a_tree_has_a_bound),
         WITH_SERVER(unknown_callers_hold_an_eighth_of_the_memory),
         WITH_OWN_SERVER(the_rate_of_an_address_is_judged_before_its_body),
+        WITH_SERVER(a_tree_is_counted_when_its_client_has_left),
         WITH_OWN_SERVER(the_memory_of_all_bodies_has_one_bound),
     };
     return cmocka_run_group_tests_name("http_body", tests, NULL, NULL);
