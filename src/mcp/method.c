@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "mcp/core.h"
 #include "mcp/headers.h"
 
@@ -145,7 +146,8 @@ static bool check_modern(struct mcp_request *request, const struct method_row *r
     if (strcmp(version, MCP_MODERN_VERSION) != 0) {
         struct buf *data = buf_in_arena(request->arena, 4096);
         buf_printf(data, "{\"supported\":%s,\"requested\":", mcp_versions_json);
-        json_quote(data, version, strnlen(version, 64));
+        const char *requested = text_visible(request->arena, version, 64);
+        json_quote(data, requested, strlen(requested));
         buf_add_char(data, '}');
         mcp_refuse(request, RPC_VERSION_UNSUPPORTED, buf_text(data), "This protocol version is not supported.");
         return false;

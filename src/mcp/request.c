@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "mcp/core.h"
 
 #include <stdarg.h>
@@ -197,8 +198,9 @@ void mcp_refuse(struct mcp_request *request, int code, const char *data_json, co
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *message = arena_vprintf(request->arena, format, arguments);
+    char *message = arena_vprintf(request->arena, format, arguments);
     va_end(arguments);
+    utf8_drop_malformed(message); /* a name of the client may be cut within a character */
     answer_rpc_error(request, code, data_json, message, status_of_code(code));
 }
 

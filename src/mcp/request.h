@@ -133,7 +133,7 @@ void mcp_input_required_begin(struct mcp_request *request, struct json_writer *j
 /* The time the client may cache the result (2026-07-28); no effect in the legacy era. Call it right after begin. */
 void mcp_result_cacheable(const struct mcp_request *request, struct json_writer *json, int64_t ttl_ms) NONNULL(1, 2);
 
-/* A protocol error with HTTP status 200 (or 400, 404 … by the code). */
+/* A protocol error with HTTP status 200 (or 400, 404 … by the code). A name may be cut anywhere; the message stays valid UTF-8. */
 void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...) NONNULL(1, 4)
     PRINTF_LIKE(4, 5);
 

@@ -6,6 +6,7 @@
 #include "fixtures/mcp_case.h"
 
 #include "base/json_read.h"
+#include "base/text.h"
 #include "catalogue/mcp_texts.h"
 #include "mcp/provider/catalogue_provider.h"
 
@@ -556,6 +557,30 @@ static void test_unknown_tools(void **state)
     assert_has(call_tool(state, "list_things", "7", &status), "arguments must be an object");
 }
 
+/* A name whose 64th byte is the first one of a character. */
+#define LONG_NAME "xééééééééééééééééééééééééééééééééééé"
+
+static void test_a_name_is_cut_between_characters(void **state)
+{
+    static const char *const messages[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" LONG_NAME "\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"" LONG_NAME "\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"" LONG_NAME "\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+    };
+    struct case_stdio *client = case_stdio_new(server_of(state));
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
+    assert_has(case_stdio_next(client), "2025-11-25");
+    for (size_t i = 0; i < ARRAY_COUNT(messages); i++) {
+        case_stdio_line(client, messages[i]);
+        const char *answer = case_stdio_next(client);
+        assert_has(answer, "xéé");
+        assert_true(utf8_is_valid(answer, strlen(answer)));
+    }
+    case_stdio_free(client);
+}
+
 static void test_an_unbuilt_tool_says_what_to_use(void **state)
 {
     const char *answer = call_tool(state, "future_thing", "{}", NULL);
@@ -1041,6 +1066,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_cancelled_question_is_not_answered, set_up_preview, tear_down),
         WITH(test_a_token_is_an_argument_of_the_tool),
         WITH(test_unknown_tools),
+        WITH(test_a_name_is_cut_between_characters),
         WITH(test_an_unbuilt_tool_says_what_to_use),
         WITH(test_a_tool_that_cannot_work_is_not_listed),
         WITH(test_errors_of_the_engine),
