@@ -533,24 +533,39 @@ static bool check_chooser(const struct decoder *decoder, const struct arg_shape 
     return value == NULL || decode_value(decoder, field, value, member(args, field), err);
 }
 
+static bool decode_input(struct decoder *decoder, const struct arg_shape *shape, const struct call_input *input, void *args,
+                         struct error *err)
+{
+    if (!check_chooser(decoder, shape, input, args, err))
+        return false;
+    if (!input->flat)
+        return decode_placed(decoder, shape, input, args, err);
+    if (input->body != NULL && !json_is_object(input->body))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
+    return decode_object(decoder, shape, input->body, args, err);
+}
+
 bool decode_arguments(struct arena *arena, const struct id_codec *ids, const struct arg_shape *shape,
                       const struct call_input *input, void *args, struct error *err)
 {
+    struct inner_trees inner = { .arguments = input->body };
     struct decoder decoder = {
         .arena = arena,
         .ids = ids,
+        .inner = &inner,
         .coerces = input->flat && input->reading != INPUT_EXACT,
         .heals = input->flat && input->reading == INPUT_HEALED,
         .root = input->flat ? shape : NULL,
         .shown = input->shown,
     };
-    if (!check_chooser(&decoder, shape, input, args, err))
-        return false;
-    if (!input->flat)
-        return decode_placed(&decoder, shape, input, args, err);
-    if (input->body != NULL && !json_is_object(input->body))
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
-    return decode_object(&decoder, shape, input->body, args, err);
+    bool ok = decode_input(&decoder, shape, input, args, err);
+    if (inner.exceeded && input->flat && decoder.coerces)
+        return fail(
+            err, ERR_PAYLOAD_TOO_LARGE, NULL,
+            "The JSON in texts of the arguments has too many values: with the arguments it would take more than %d bytes of "
+            "memory. Send it in smaller parts.",
+            JSON_CALLER_TREE_MAX_BYTES);
+    return ok;
 }
 
 /* True when the canonical JSON text of a condition equals a text. In path and query, "true" also equals true. */

@@ -30,9 +30,29 @@ static const json_t *number_in_text(const struct decoder *decoder, const json_t 
     return json_in_arena(decoder->arena, coerced);
 }
 
+/* The arguments are counted when a first text is read; most calls have none. */
+static bool claim_inner_tree(void *context, size_t tree_bytes, struct error *err)
+{
+    struct inner_trees *inner = context;
+    const json_t *arguments = TAKE_PTR(inner->arguments);
+    if (arguments != NULL)
+        inner->bytes += json_tree_bytes(arguments);
+    size_t left = inner->bytes < JSON_CALLER_TREE_MAX_BYTES ? JSON_CALLER_TREE_MAX_BYTES - inner->bytes : 0;
+    if (tree_bytes > left) {
+        inner->exceeded = true;
+        return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The JSON in a text has too many values.");
+    }
+    inner->bytes += tree_bytes;
+    return true;
+}
+
 static const json_t *json_in_text(const struct decoder *decoder, const json_t *value)
 {
-    struct json_bounds bounds = { .max_bytes = json_string_length(value), .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
+    struct json_bounds bounds = {
+        .max_bytes = json_string_length(value),
+        .claim = claim_inner_tree,
+        .claim_context = decoder->inner,
+    };
     struct error ignored = { .code = ERR_NONE };
     const json_t *parsed;
     if (!json_read(decoder->arena, json_string_value(value), json_string_length(value), bounds, &parsed, &ignored))
@@ -88,16 +108,19 @@ const json_t *decode_form(const struct decoder *decoder, const struct arg_field 
     return decoder->heals ? list_of_one(decoder, field, value) : value;
 }
 
-/* The parts of a text that lists several, such as "a, b; c". White space separates addresses only, because a name may have it. */
+/* The parts of a text that lists several, such as "a, b; c", or more of them than a suggestion shows. White space separates
+ * addresses only, because a name may have it. */
 static const json_t *parts_of_text(const struct decoder *decoder, const json_t *value)
 {
     const char *text = json_string_value(value);
     const char *separators = strchr(text, '@') != NULL ? ",; \t\r\n" : ",;\r\n";
     json_t *list = json_in_arena(decoder->arena, json_array());
-    while (*(text += strspn(text, ",; \t\r\n")) != '\0') {
+    size_t shown_bytes = 0;
+    while (shown_bytes <= FORM_MAX_BYTES && *(text += strspn(text, ",; \t\r\n")) != '\0') {
         size_t size = strcspn(text, separators);
         json_array_append_new(list, json_stringn(text, size));
         text += size;
+        shown_bytes += size + strlen("\"\",");
     }
     return list;
 }

@@ -9,10 +9,19 @@
 #include "api/call.h"
 #include "crypto/ids.h"
 
+/* The memory of the trees that are read from texts within the arguments. With the tree of the arguments, they take at most
+ * JSON_CALLER_TREE_MAX_BYTES. */
+struct inner_trees {
+    const json_t *arguments; /* the tree that is still to be counted; NULL: none */
+    size_t bytes;            /* counted so far */
+    bool exceeded;           /* a text was not read, because its tree would have been too large */
+};
+
 /* The state of one decoding. */
 struct decoder {
     struct arena *arena;
     const struct id_codec *ids;
+    struct inner_trees *inner;
     bool coerces;                 /* scalars and JSON text */
     bool heals;                   /* spellings of names and bare items, too */
     const struct arg_shape *root; /* the arguments, NULL for a REST call */

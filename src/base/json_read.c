@@ -98,6 +98,46 @@ struct json_measure json_text_measure(const char *text, size_t size)
     return scan.measure;
 }
 
+static size_t members_bytes(const json_t *object)
+{
+    const char *name;
+    json_t *member;
+    size_t bytes = OBJECT_BYTES;
+    json_object_foreach (json_for_iteration(object), name, member)
+        bytes += MEMBER_BYTES + strlen(name) + json_tree_bytes(member);
+    return bytes;
+}
+
+static size_t items_bytes(const json_t *list)
+{
+    size_t i;
+    const json_t *item;
+    size_t bytes = ARRAY_BYTES;
+    json_array_foreach (list, i, item)
+        bytes += ITEM_BYTES + json_tree_bytes(item);
+    return bytes;
+}
+
+size_t json_tree_bytes(const json_t *json)
+{
+    switch (json_typeof(json)) {
+    case JSON_OBJECT:
+        return members_bytes(json);
+    case JSON_ARRAY:
+        return items_bytes(json);
+    case JSON_STRING:
+        return TEXT_BYTES + json_string_length(json);
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return NUMBER_BYTES;
+    case JSON_TRUE:
+    case JSON_FALSE:
+    case JSON_NULL:
+        return 0;
+    }
+    return 0;
+}
+
 static void json_release(void *object)
 {
     json_decref(object);

@@ -43,6 +43,9 @@ struct json_measure {
 };
 struct json_measure json_text_measure(const char *text, size_t size) PURE;
 
+/* The memory that a tree takes at most. */
+size_t json_tree_bytes(const json_t *json) NONNULL(1) PURE;
+
 /* Makes the arena own a jansson object; returns the object. */
 json_t *json_in_arena(struct arena *arena, json_t *json) NONNULL(1);
 

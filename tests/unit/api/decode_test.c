@@ -603,6 +603,64 @@ static void test_tools_coerce(void **state)
     assert_int_equal(((const struct row *)args.rows.items)->size, 3);
 }
 
+/* The JSON text {"a":[[],[],…]}, whose tree takes about 40 MiB. */
+static const char *text_of_large_tree(void)
+{
+    enum { LISTS = 270 * 1000 };
+    struct buf *text = buf_in_arena(arena, SIZE_MAX);
+    buf_add_text(text, "{\"a\":[");
+    for (int i = 0; i < LISTS; i++)
+        buf_add_text(text, i == 0 ? "[]" : ",[]");
+    buf_add_text(text, "]}");
+    return buf_text(text);
+}
+
+static bool decode_large(const char *name, json_t *value, const char *other_name, json_t *other)
+{
+    return decode(true, json_in_arena(arena, json_pack("{s:o, s:o*}", name, value, other_name, other)));
+}
+
+/* The trees in texts share the bound of the arguments. */
+static void test_trees_in_texts_have_one_bound(void **state)
+{
+    (void)state;
+    const char *text = text_of_large_tree();
+    assert_true(decode_large("filter", json_string(text), "options", NULL));
+    assert_int_equal(json_object_size(args.filter), 1);
+    assert_false(decode_large("filter", json_string(text), "options", json_string(text)));
+    assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    assert_false(decode_large("filter", json_loads(text, 0, NULL), "options", json_string(text)));
+    assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    /* A text that is only read for a suggestion is of a wrong type, whatever its size. */
+    assert_false(decode(false, json_in_arena(arena, json_pack("{s:s, s:s}", "filter", text, "options", text))));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+}
+
+static size_t json_blocks; /* that jansson has allocated */
+
+static void *counting_malloc(size_t size)
+{
+    json_blocks++;
+    return malloc(size);
+}
+
+/* A suggestion shows a short list only. */
+static void test_a_long_list_in_a_text_is_not_made_for_a_suggestion(void **state)
+{
+    (void)state;
+    struct buf *list = buf_in_arena(arena, SIZE_MAX);
+    for (int i = 0; i < 10000; i++)
+        buf_add_text(list, "a,");
+    struct call_input input = { .flat = true, .reading = INPUT_EXACT, .body = json_pack("{s:s}", "tags", buf_text(list)) };
+    json_in_arena(arena, json_for_iteration(input.body));
+    json_set_alloc_funcs(counting_malloc, free);
+    bool ok = decode_arguments(arena, &ids, &shape, &input, &args, &err);
+    json_set_alloc_funcs(malloc, free);
+    assert_false(ok);
+    assert_string_equal(err.suggestion, "Send tags as a list, not as text.");
+    assert_in_range(json_blocks, 0, 200);
+}
+
 static void test_coercion_is_faithful(void **state)
 {
     (void)state;
@@ -662,6 +720,8 @@ int main(void)
         TEST(test_healing_reading),
         TEST(test_the_body_is_an_object),
         TEST(test_tools_coerce),
+        TEST(test_trees_in_texts_have_one_bound),
+        TEST(test_a_long_list_in_a_text_is_not_made_for_a_suggestion),
         TEST(test_coercion_is_faithful),
         TEST(test_bodies_are_not_coerced),
     };

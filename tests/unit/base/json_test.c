@@ -455,6 +455,9 @@ static void test_the_memory_of_a_tree_is_known_before_parsing(void **state)
         size_t measured = json_text_measure(text, size).tree_bytes;
         assert_in_range(taken, size / 2, measured);
         assert_in_range(measured, taken, 3 * taken);
+        json_t *tree = json_loadb(text, size, 0, NULL);
+        assert_in_range(json_tree_bytes(tree), taken / 2, 3 * taken);
+        json_decref(tree);
     }
     memset(text, 'x', SHAPE_BYTES);
     text[0] = text[SHAPE_BYTES - 1] = '"';
