@@ -160,9 +160,11 @@ static void send_message(struct mcp_http_handler *handler, const char *message, 
     send_event(handler, message, size);
 }
 
-/* Delivers the answer in handler->out. Drops the work's reference. */
+/* Delivers the answer in handler->out. Drops the work's reference. The message is freed first: a client with an answer may send the
+ * next large one. */
 static void deliver_answer(struct mcp_http_handler *handler)
 {
+    arena_free(TAKE_PTR(handler->message_arena));
     handler->answer.body = handler->out.size > 0 ? handler->out.data : NULL;
     handler->answer.body_size = handler->out.size;
     if (handler->immediate) {
@@ -310,12 +312,13 @@ static struct credentials copy_credentials(struct arena *arena, const struct cre
 struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const struct mcp_http_request *http,
                                               const struct mcp_sink *sink, void *transport)
 {
-    struct arena *arena = http->arena;
+    struct arena *arena = arena_new(0);
     struct mcp_http_handler *handler = arena_alloc(arena, sizeof(*handler));
     handler->server = server;
     handler->sink = sink;
     handler->transport = transport;
     handler->arena = arena;
+    handler->message_arena = http->message_arena;
     handler->accepts_json = http->accepts_json;
     handler->accepts_stream = http->accepts_event_stream;
     handler->credentials = copy_credentials(arena, &http->credentials);

@@ -17,6 +17,7 @@ struct mcp_http_handler {
     const struct mcp_sink *sink;
     void *transport;
     struct arena *arena;
+    struct arena *message_arena; /* holds the tree of the message until the work has ended, then NULL */
     _Atomic unsigned references;
     bool immediate;
     bool accepts_json;

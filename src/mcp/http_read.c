@@ -112,7 +112,7 @@ static void read_post(struct mcp_http_handler *handler, const struct mcp_http_re
     };
     struct error err = { 0 };
     const json_t *json = NULL;
-    if (!json_read(handler->arena, http->body, http->body_size, bounds, &json, &err))
+    if (!json_read(handler->message_arena, http->body, http->body_size, bounds, &json, &err))
         refuse_body(handler, &err);
     else if (json_is_array(json))
         read_batch(handler, json, headers);

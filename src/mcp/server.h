@@ -24,10 +24,10 @@
  * that a sink function takes. It may be called from inside finish.
  *
  * Ownership: the request is borrowed until mcp_http_handler_new returns; its
- * arena passes to the handler, which frees it when its work has ended, too. The
- * answer given to finish belongs to the handler until it is released, so the
- * body can be sent without a copy. The bytes given to stream_bytes are valid
- * during the call only. The server must outlive its handlers.
+ * message_arena passes to the handler. The answer given to finish belongs to
+ * the handler until it is released, so the body can be sent without a copy. The
+ * bytes given to stream_bytes are valid during the call only. The server must
+ * outlive its handlers.
  */
 #pragma once
 
@@ -72,8 +72,8 @@ enum mcp_http_method { MCP_HTTP_POST, MCP_HTTP_GET, MCP_HTTP_DELETE };
 /* One HTTP request of the endpoint. The transport has checked Host, Origin, the size and (POST) the media type. */
 struct mcp_http_request {
     enum mcp_http_method method;
-    struct arena *arena; /* holds the message and all that its work makes; passes to the handler, which frees it at its end */
-    const char *body;    /* POST only */
+    struct arena *message_arena; /* for the tree of the body; passes to the handler, which frees it before it gives the answer */
+    const char *body;            /* POST only */
     size_t body_size;
     /* Claims memory for the tree of the body, as in struct json_bounds; NULL: not wanted. */
     bool (*claim_tree)(void *context, size_t tree_bytes, struct error *err);

@@ -146,7 +146,7 @@ static void exchange(struct mcp_server *server, struct http_part *transport, con
 {
     static const struct mcp_sink sink = { .stream_open = on_open, .stream_bytes = on_bytes, .finish = on_finish };
     const struct mcp_http_request request = {
-        .arena = arena_new(0),
+        .message_arena = arena_new(0),
         .body = body,
         .body_size = size,
         .accepts_json = !only_streams,

@@ -199,8 +199,8 @@ static bool message_is_large(const struct http_exchange *exchange)
     return exchange->body.size > HTTP_EXCHANGE_QUICK_BODY_BYTES;
 }
 
-/* The memory of the tree of a message. It belongs to the arena of the message, because a call of the legacy era goes on when its
- * client has left and the exchange has ended. */
+/* The memory of the tree of a message. It is in the arena of the message, which outlives the exchange when the client of a call of
+ * the legacy era leaves. */
 struct tree_claim {
     struct body_memory *memory; /* a reference */
     struct body_share share;
@@ -235,7 +235,7 @@ static struct mcp_http_handler *make_handler(struct http_exchange *exchange, enu
     struct arena *arena = arena_new(0);
     const struct mcp_http_request request = {
         .method = method,
-        .arena = arena,
+        .message_arena = arena,
         .body = buf_text(&exchange->body),
         .body_size = exchange->body.size,
         .claim_tree = claim_tree,

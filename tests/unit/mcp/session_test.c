@@ -1,4 +1,4 @@
-/* Sessions over HTTP: what they keep of their client, and which one is evicted. */
+/* Sessions over HTTP: what they keep of their client and its messages, and which one is evicted. */
 #include "fixtures/mcp_case.h"
 
 #include <jansson.h>
@@ -44,6 +44,29 @@ static void test_a_session_keeps_no_json(void **state)
     case_initialize(*state, "2025-11-25", "{\"elicitation\":{\"form\":{},\"other\":[[],[]]},\"unknown\":[{},{},{}]}");
     json_set_alloc_funcs(malloc, free);
     assert_int_equal(json_blocks, 0);
+}
+
+/* A client with an answer may send the next large message. */
+static void test_a_message_is_freed_before_its_answer(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"later\"}}",
+    };
+    const char *session = case_initialize(*state, "2025-11-25", "{}");
+    for (size_t i = 0; i < ARRAY_COUNT(bodies); i++) {
+        static bool is_freed;
+        is_freed = false;
+        const struct case_request request = {
+            .body = bodies[i],
+            .headers = { { "Mcp-Session-Id", session } },
+            .message_is_freed = &is_freed,
+        };
+        struct case_reply *reply = case_begin(*state, &request);
+        assert_int_equal(case_status(reply), 200);
+        assert_true(case_was_freed_first(reply));
+        case_end(reply);
+    }
 }
 
 /* ---- Eviction ---- */
@@ -100,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(test_a_session_keeps_no_json),
+        WITH_SERVER(test_a_message_is_freed_before_its_answer),
         cmocka_unit_test(test_an_organization_with_many_sessions_loses_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
