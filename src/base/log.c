@@ -83,12 +83,18 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     log_end(&line);
 }
 
-void log_error_members(struct log_line *line, const struct error *err)
+static void add_texts(struct log_line *line, const struct error *err)
 {
-    json_member_text(&line->json, "errorCode", error_info(err->code)->name);
     json_member_text(&line->json, "message", err->message);
     if (err->cause[0] != '\0')
         json_member_text(&line->json, "cause", err->cause);
+}
+
+static void add_members(struct log_line *line, const struct error *err, bool with_texts)
+{
+    json_member_text(&line->json, "errorCode", error_info(err->code)->name);
+    if (with_texts)
+        add_texts(line, err);
     if (err->sqlstate[0] != '\0')
         json_member_text(&line->json, "sqlstate", err->sqlstate);
     if (err->file != NULL) {
@@ -97,4 +103,15 @@ void log_error_members(struct log_line *line, const struct error *err)
         snprintf(place, sizeof(place), "%s:%d", err->file, err->line);
         json_text(&line->json, place);
     }
+}
+
+void log_error_members(struct log_line *line, const struct error *err)
+{
+    bool is_of_server = error_info(err->code)->http_status >= 500; /* other errors quote what a caller has sent */
+    add_members(line, err, is_of_server);
+}
+
+void log_operator_error_members(struct log_line *line, const struct error *err)
+{
+    add_members(line, err, true);
 }

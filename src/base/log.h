@@ -27,5 +27,9 @@ void log_end(struct log_line *line) NONNULL(1);
 /* A line with one sentence. */
 void log_event(enum log_level level, const char *event, const char *format, ...) NONNULL(2, 3) PRINTF_LIKE(3, 4);
 
-/* The members of an error, private part included: errorCode, message, cause, sqlstate, at. */
+/* The members of an error, private part included: errorCode, message, cause, sqlstate, at. Message and cause are left out when the
+ * status is below 500, because they may quote arguments of a call. */
 void log_error_members(struct log_line *line, const struct error *err) NONNULL(1, 2);
+
+/* All these members, for an operator who has given the arguments. */
+void log_operator_error_members(struct log_line *line, const struct error *err) NONNULL(1, 2);

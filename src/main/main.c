@@ -79,7 +79,7 @@ int command_failed(const struct error *err)
     if (err->cause[0] != '\0') {
         struct log_line line;
         log_begin(&line, LOG_WARNING, "command.failed");
-        log_error_members(&line, err);
+        log_operator_error_members(&line, err);
         log_end(&line);
     }
     return 1;
