@@ -59,6 +59,7 @@ void http_exchange_unref(struct http_exchange *exchange)
     pthread_mutex_unlock(&exchange->lock);
     close_answer_file(exchange);
     arena_free(exchange->arena);
+    arena_free(exchange->call_arena);
     buf_done(&exchange->body);
     body_memory_release(exchange->body_memory, &exchange->body_share);
     body_memory_unref(exchange->body_memory);
@@ -75,6 +76,7 @@ bool http_exchange_is_unshared(const struct http_exchange *exchange)
 void http_exchange_reset(struct http_exchange *exchange)
 {
     arena_reset(exchange->arena);
+    arena_free(TAKE_PTR(exchange->call_arena));
     close_answer_file(exchange);
     if (exchange->body.capacity > BODY_KEPT_BYTES)
         buf_done(&exchange->body);
@@ -173,6 +175,13 @@ void http_exchange_claim_body(struct http_exchange *exchange)
     size_t bytes = (size_t)http_exchange_declared_bytes(exchange);
     if (bytes > 0 && bytes <= exchange->max_body_bytes)
         claim_or_drop(exchange, bytes);
+}
+
+void http_exchange_abandon(struct http_exchange *exchange)
+{
+    http_exchange_ref(exchange);
+    exchange->call_arena = exchange->arena;
+    exchange->arena = arena_new(0);
 }
 
 void http_exchange_continue(struct http_exchange *exchange)

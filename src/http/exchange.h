@@ -91,6 +91,7 @@ struct http_exchange {
     struct connection *connection;
     struct MHD_Connection *mhd;
     struct arena *arena;
+    struct arena *call_arena; /* of an abandoned call; NULL: none */
     atomic_uint refs;
     pthread_mutex_t lock;
 
@@ -168,6 +169,10 @@ bool http_exchange_claim_tree(void *exchange, size_t tree_bytes, struct error *e
 
 /* Claims the memory for the body that follows. Without memory the body is dropped, and body_refusal says why. */
 void http_exchange_claim_body(struct http_exchange *exchange) NONNULL(1);
+
+/* Under the lock: leaves the arena to a call that does not end, with a reference that its completion drops. The answer is written
+ * into a new arena, because the call may still allocate on its thread. */
+void http_exchange_abandon(struct http_exchange *exchange) NONNULL(1);
 
 /* Ends the suspension by `admit`: the body is read now. */
 void http_exchange_continue(struct http_exchange *exchange) NONNULL(1);

@@ -170,7 +170,7 @@ static void download_give_up(struct http_exchange *exchange, enum give_up_reason
     pthread_mutex_lock(&exchange->lock);
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         download->abandoned = true;
-        http_exchange_ref(exchange); /* until the call completes */
+        http_exchange_abandon(exchange);
         answer_status(exchange, MHD_HTTP_SERVICE_UNAVAILABLE);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         http_exchange_cancel(exchange->server->api, &download->call, reason);

@@ -458,7 +458,7 @@ static void give_up_gate(struct mcp_state *state, enum give_up_reason reason)
     } else if (!state->abandoned) {
         state->abandoned = true;
         exchange->drops_body = true;
-        http_exchange_ref(exchange); /* until the gate completes */
+        http_exchange_abandon(exchange);
         answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "The server is stopping.");
     }
 }

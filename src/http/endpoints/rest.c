@@ -165,7 +165,7 @@ static void parse_body(struct rest_state *rest)
         .claim = http_exchange_claim_tree,
         .claim_context = exchange,
     };
-    struct arena *arena = exchange->arena;
+    struct arena *arena = rest->call.arena;
     if (body_is_large(exchange))
         arena = rest->input_arena = arena_new(0);
     exchange->body_share.organization_id = rest->call.who.organization_id;
@@ -401,7 +401,7 @@ static void rest_give_up(struct http_exchange *exchange, enum give_up_reason rea
         rest->abandoned = true;
         rest->give_up_reason = GIVE_UP_STOPPING;
         exchange->drops_body = true;
-        http_exchange_ref(exchange); /* until the call completes */
+        http_exchange_abandon(exchange);
         describe_give_up(rest, &err);
         add_common_headers(rest);
         answer_rest_error(rest, &err);

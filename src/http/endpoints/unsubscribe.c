@@ -348,7 +348,7 @@ static void unsubscribe_give_up(struct http_exchange *exchange, enum give_up_rea
     pthread_mutex_lock(&exchange->lock);
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         state->abandoned = true;
-        http_exchange_ref(exchange); /* until the call completes */
+        http_exchange_abandon(exchange);
         answer_page(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, UNSUBSCRIBE_LATER, "");
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         http_exchange_cancel(exchange->server->api, &state->call, reason);

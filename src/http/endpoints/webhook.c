@@ -178,7 +178,7 @@ void webhook_give_up(struct http_exchange *exchange, enum give_up_reason reason)
     pthread_mutex_lock(&exchange->lock);
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         state->abandoned = true;
-        http_exchange_ref(exchange); /* until the call completes */
+        http_exchange_abandon(exchange);
         refuse_webhook(state, ERR_SERVICE_UNAVAILABLE, "The server is stopping.");
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         http_exchange_cancel(exchange->server->api, &state->call, reason);
