@@ -28,6 +28,11 @@ int64_t clock_monotonic_us(void)
     return read_clock_us(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_processor_us(void)
+{
+    return read_clock_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_later_us(int64_t from_us, int64_t count, int64_t unit_us)
 {
     int64_t later;

@@ -20,6 +20,9 @@ int64_t clock_now_us(void);
 /* The monotonic clock in microseconds; for deadlines and durations. */
 int64_t clock_monotonic_us(void);
 
+/* The processor time that the calling thread has used, in microseconds; for budgets that must not depend on other work. */
+int64_t clock_thread_processor_us(void);
+
 /* `from_us` plus `count` units; INT64_MAX on overflow. */
 int64_t clock_later_us(int64_t from_us, int64_t count, int64_t unit_us);
 

@@ -78,12 +78,15 @@ returning id, kind, organization_id, brand_id, payload, call, attempts,
           exists (select 1 from brands b where b.id = brand_id and b.status = 'deleting');
 
 -- Queues jobs again whose worker is lost: the connection of the lease is gone, with its process or its server, or the lease has
--- ended because the worker hangs.
+-- ended because the worker hangs. A job that its worker is settling is left out: waiting for it would stop all leases.
 -- name: job_reclaim :exec
 update jobs set state = 'queued', lease_owner = null, turn = null
- where state = 'running'
-   and (lease_until < clock_timestamp()
-        or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = jobs.lease_owner));
+ where id in (select j.id
+                from jobs j
+               where j.state = 'running'
+                 and (j.lease_until < clock_timestamp()
+                      or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = j.lease_owner))
+                 for update skip locked);
 
 -- Begins the lease of a running job anew; no row when the lease was lost.
 -- name: job_renew :exec

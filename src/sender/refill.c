@@ -27,6 +27,7 @@ struct refill {
     bool may_hold_strays;   /* this process may have leases of batches that are not in the queue */
     int64_t released_at_us; /* monotonic; the last release of stray leases */
     int64_t last_brand;
+    bool took_retries;       /* in the last batch: a range comes next, so that due retries do not hold up first attempts */
     int64_t recovered_at_us; /* monotonic */
     int64_t guarded_at_us;   /* monotonic; the last check of the restore guard */
     struct {
@@ -204,6 +205,7 @@ static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
 {
     struct sender *sender = refill->sender;
     refill->last_brand = queued->batch.brand_id;
+    refill->took_retries = queued->batch.from_ordinal == 0;
     pthread_mutex_lock(&sender->mutex);
     queue_add_batch(sender, queued);
     bool is_decided = queued->item.waiting == 0;
@@ -260,8 +262,7 @@ static bool lease_batch(struct refill *refill, const struct delivery_lease_reque
     struct work work = sender_work(refill->sender, queued->item.arena, refill->conn);
     struct error why = { .code = ERR_NONE };
     refill->may_hold_strays = true;
-    bool took = delivery_take_retries(&work, request, &queued->batch, ret_found, err) &&
-                (*ret_found || delivery_take_range(&work, request, &queued->batch, ret_found, err));
+    bool took = delivery_take_batch(&work, request, &queued->batch, ret_found, err);
     if (!took || !*ret_found) {
         refill->may_hold_strays = !took;
         arena_free(queued->item.arena);
@@ -312,6 +313,7 @@ static struct delivery_lease_request make_request(const struct refill *refill, s
     struct delivery_lease_request request = {
         .owner = sender->config.owner,
         .after_brand = refill->last_brand,
+        .range_first = refill->took_retries,
         .put_off = deferred_sends_now(refill, arena),
         .recoverable = journal_stale_owners(&sender->journal_location, arena),
     };

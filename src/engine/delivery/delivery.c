@@ -62,6 +62,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
     struct delivery_take_retries_params params = {
         .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
+        .after_brand = request->after_brand,
         .places = request->places,
         .full = request->full,
         .put_off = request->put_off,
@@ -89,6 +90,16 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
         .is_carrier = rows[0].is_carrier,
     };
     return true;
+}
+
+bool delivery_take_batch(const struct work *work, const struct delivery_lease_request *request, struct delivery_batch *ret_batch,
+                         bool *ret_found, struct error *err)
+{
+    if (request->range_first)
+        return delivery_take_range(work, request, ret_batch, ret_found, err) &&
+               (*ret_found || delivery_take_retries(work, request, ret_batch, ret_found, err));
+    return delivery_take_retries(work, request, ret_batch, ret_found, err) &&
+           (*ret_found || delivery_take_range(work, request, ret_batch, ret_found, err));
 }
 
 /* ---- Fetching ---- */

@@ -107,6 +107,7 @@ enum delivery_place {
 struct delivery_lease_request {
     const char *owner;
     int64_t after_brand;     /* the brand served last */
+    bool range_first;        /* a range is looked for before retries */
     struct int_list places;  /* the kinds of work that have room; enum delivery_place */
     struct int_list full;    /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
     struct int_list put_off; /* sends to exclude for now */
@@ -121,6 +122,10 @@ MUST_CHECK bool delivery_take_range(const struct work *work, const struct delive
 /* Leases retries that are due. */
 MUST_CHECK bool delivery_take_retries(const struct work *work, const struct delivery_lease_request *request,
                                       struct delivery_batch *ret_batch, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Leases a range, or retries that are due. */
+MUST_CHECK bool delivery_take_batch(const struct work *work, const struct delivery_lease_request *request,
+                                    struct delivery_batch *ret_batch, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
 /* Whether the mail of a send goes before that of campaigns. */
 bool delivery_is_urgent(const struct delivery_send_row *send) NONNULL(1);

@@ -171,9 +171,10 @@ returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w
                    where k.brand_id = r.brand_id and k.send_id = r.send_id and k.is_range and k.ordinal = r.from_ordinal),
           r.is_carrier;
 
--- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
+-- Leases due retries of one send. Transactional and automation mail comes first. Brands take turns, as for ranges; of a brand, the send
+-- whose retry has waited longest.
 -- name: delivery_take_retries :many
--- params: owner text, lease_s integer, places bigint[], full bigint[], put_off bigint[], limit integer, now timestamptz
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], limit integer, now timestamptz
 -- columns: brand_id bigint, send_id bigint, ordinal bigint, is_carrier boolean
 with recursive carriers as (
     (select brand_id, send_id from send_retries where is_carrier and lease_owner is null order by brand_id, send_id limit 1)
@@ -206,7 +207,7 @@ with recursive carriers as (
                           limit 1) o
      where s.held_at is null and s.id <> all (:put_off::bigint[])
        and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
-     order by s.is_bulk, o.due_at
+     order by s.is_bulk, s.brand_id <= :after_brand, s.brand_id, o.due_at
      limit 1
 ), due as (
     select y.brand_id, y.send_id, y.ordinal

@@ -105,7 +105,8 @@ static bool text_matches(const char *text, const char *part, enum filter_verb ve
 {
     if (verb == VERB_STARTS_WITH)
         return text_starts_with(text, part);
-    return verb == VERB_ENDS_WITH ? text_ends_with(text, part) : strstr(text, part) != NULL;
+    /* memmem takes linear time; strstr can take the product of both sizes. */
+    return verb == VERB_ENDS_WITH ? text_ends_with(text, part) : memmem(text, strlen(text), part, strlen(part)) != NULL;
 }
 
 static bool read_parts(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb,

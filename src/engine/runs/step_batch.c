@@ -1,5 +1,6 @@
 #include "engine/runs/step_batch.h"
 
+#include "base/clock.h"
 #include "engine/runs/stepped_run.h"
 
 enum { ROUNDS_MAX = 4 };
@@ -95,8 +96,10 @@ static bool any_in(const struct step_batch *batch, enum run_state state)
 }
 
 /* Events are read and messages are appended for all runs together. */
-static bool step_all(struct step_batch *batch, struct error *err)
+static bool step_all(struct step_batch *batch, const struct step_taking *taking, struct error *err)
 {
+    int64_t processor_us = taking->processor_us != 0 ? taking->processor_us : STEP_BATCH_PROCESSOR_US;
+    batch->decide_until_us = clock_thread_processor_us() + processor_us;
     for (int round = 0; round < ROUNDS_MAX; round++) {
         for (size_t i = 0; i < batch->count; i++)
             stepped_run_go(batch, &batch->runs[i]);
@@ -154,7 +157,7 @@ bool step_batch_run(const struct work *work, struct graph_cache *cache, const st
     batch.cache = cache;
     if (batch.count > 0) {
         batch.records = make_records(&batch);
-        if (!load_graphs(&batch, err) || !step_facts_load(&batch, err) || !step_all(&batch, err) ||
+        if (!load_graphs(&batch, err) || !step_facts_load(&batch, err) || !step_all(&batch, taking, err) ||
             !forget_crashes(&batch, taking, err) || !step_write(&batch, &tx, err))
             return false;
     }

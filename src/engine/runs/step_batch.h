@@ -6,8 +6,8 @@
  * effect, so a process that is killed has done all of it or nothing.
  *
  * A run that cannot be stepped now stays due: another transaction has its event
- * or its message, it did very many steps already, or its next step needs facts
- * that were not read. docs/modules/automations-running.md describes it all.
+ * or its message, it did very many steps already, the transaction has used its
+ * processor time, or its next step needs facts that were not read. docs/modules/automations-running.md describes it all.
  *
  * Locks: automation_runs (those of others are left out), addresses and messages
  * (the same), then those of engine/delivery/carriers.h, audience_runs,
@@ -19,7 +19,10 @@
 
 #include <stdatomic.h>
 
-enum { STEP_BATCH_MAX = 500 };
+enum {
+    STEP_BATCH_MAX = 500,
+    STEP_BATCH_PROCESSOR_US = 200 * 1000, /* of the decisions of one transaction; the runs behind go on in the next one */
+};
 
 /* A position in the due runs of a brand, which are ordered by time and id. */
 struct step_mark {
@@ -50,6 +53,7 @@ struct step_taking {
     struct int_list only;    /* without items: any run */
     struct int_list except;  /* runs that are left out */
     struct step_slot *slot;  /* names the runs until the caller empties it; NULL: none */
+    int64_t processor_us;    /* 0: STEP_BATCH_PROCESSOR_US */
 };
 
 /* Steps due runs of the brand of the work, and commits. Crashes of the runs of `only` are forgotten with it. The organization of

@@ -1,5 +1,7 @@
 #include "engine/runs/stepped_run.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 static const char no_facts[] = "{}";
@@ -8,7 +10,8 @@ static const char no_facts[] = "{}";
 
 static bool has_room(const struct step_batch *batch)
 {
-    return batch->record_count < BATCH_VISITS_MAX;
+    bool has_time = batch->record_count == 0 || clock_thread_processor_us() < batch->decide_until_us;
+    return has_time && batch->record_count < BATCH_VISITS_MAX;
 }
 
 /* The caller has checked that there is room, or writes the last visit of the run: each run has one more place. */

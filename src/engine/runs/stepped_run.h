@@ -62,6 +62,7 @@ struct step_batch {
     size_t count;
     struct visit_record *records;
     size_t record_count;
+    int64_t decide_until_us;          /* by clock_thread_processor_us; the first run is stepped once in any case */
     bool has_appended;                /* mail: further messages wait for the next transaction */
     struct int_list refused_launches; /* audience runs whose mail has no room in the allowance */
     struct int_list resumed_launches; /* those whose mail has room again */

@@ -246,6 +246,30 @@ static bool holds(const char *operator_name, const char *value, const char *actu
     return match_holds(arena, &match, actual != NULL ? json_of(actual) : NULL, &clock);
 }
 
+/* A search that takes the product of both sizes would need many minutes here, one in linear time a second. */
+static void test_parts_are_found_in_linear_time(void **state)
+{
+    (void)state;
+    enum { TEXT_BYTES = 60 * 1000, PART_BYTES = 1600, SEARCHES = 10 * 1000 };
+    struct error err;
+    const struct match_clock clock = { 0 };
+    char *text = arena_alloc(arena, TEXT_BYTES + 1);
+    for (size_t i = 0; i < TEXT_BYTES; i++)
+        text[i] = "ab"[i % 2];
+    char *part = arena_dup_bytes(arena, text, PART_BYTES);
+    part[PART_BYTES - 2] = 'b';
+    json_t *parts = json_in_arena(arena, json_array());
+    for (int i = 0; i < 200; i++)
+        json_array_append_new(parts, json_string(part));
+    const json_t *actual = json_in_arena(arena, json_string(text));
+    const struct match_condition match = { .path = "c", .operator_name = "contains_any", .value = parts };
+    assert_ok(match_check(arena, &match, &err), &err);
+    for (int i = 0; i < SEARCHES / 200; i++) {
+        ARENA_SCOPE scratch = arena_new(0);
+        assert_false(match_holds(scratch, &match, actual, &clock));
+    }
+}
+
 static void test_a_value_chooses_the_type(void **state) /* D-108 */
 {
     (void)state;
@@ -284,6 +308,7 @@ int main(void)
     printf("POSTHORN_SEED=%u\n", seed);
     const struct CMUnitTest tests[] = {
         CONTACTS_TEST(test_c_agrees_with_sql),
+        CONTACTS_TEST(test_parts_are_found_in_linear_time),
         CONTACTS_TEST(test_a_value_chooses_the_type),
         CONTACTS_TEST(test_a_day_begins_at_its_second_midnight),
     };

@@ -666,6 +666,31 @@ static void test_brands_take_turns(void **state)
     assert_int_not_equal(brands[0], brands[1]);
     assert_int_equal(brands[0], brands[2]);
     assert_int_equal(brands[1], brands[3]);
+
+    /* Retries: those of the other brand come next, although these have waited longer; and a range comes between them. */
+    run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
+            " select s.brand_id, s.id, 1, 1, '2026-01-01', timestamptz '2026-01-01' + s.id * interval '1 s' from sends s");
+    int64_t ids[2];
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++) {
+        struct delivery_batch batch;
+        bool found;
+        wish.after_brand = brands[i];
+        assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+        assert_true(found);
+        ids[i] = batch.brand_id;
+        run_sql("update send_retries set lease_owner = null");
+    }
+    assert_int_equal(ids[0], brands[1]);
+    assert_int_equal(ids[1], brands[0]);
+    for (int range_first = 0; range_first < 2; range_first++) {
+        struct delivery_batch batch;
+        bool found;
+        wish.range_first = range_first;
+        assert_ok(delivery_take_batch(&work, &wish, &batch, &found, &err), &err);
+        assert_true(found);
+        assert_int_equal(batch.from_ordinal != 0, range_first);
+    }
+    run_sql("delete from send_retries");
     run_sql(
         "delete from send_ranges; delete from sends; delete from domains where id = 900; delete from brands where name = 'Second'");
 }

@@ -229,6 +229,27 @@ static void test_a_run_of_another_stepper_is_left_out(void **state)
     assert_int_equal(number_of("select count(*) from automation_runs where visit = 2"), 2);
 }
 
+/* The decisions of a transaction have a bound of processor time, so that a brand with slow conditions gives its turn to others. */
+static void test_runs_behind_the_processor_time_go_on_later(void **state)
+{
+    (void)state;
+    struct error err;
+    struct step_taking hurried = all_due;
+    hurried.processor_us = 1;
+    add_line(hour_node, NULL);
+    start_run("ada@example.com", 0, 0);
+    start_run("bob@example.com", 0, 0);
+    start_run("cyd@example.com", 0, 0);
+    struct step_batch_result result;
+    assert_ok(step_batch_run(&work, cache, &hurried, &result, &err), &err);
+    assert_int_equal(result.left, 3); /* the first one is at its second node */
+    assert_int_equal(number_of("select count(*) from automation_steps where status = 'completed'"), 1);
+    for (int i = 0; result.left > 0 && i < 6; i++)
+        assert_ok(step_batch_run(&work, cache, &hurried, &result, &err), &err);
+    assert_int_equal(result.left, 0);
+    assert_int_equal(number_of("select count(*) from automation_runs where node_id = 'pause'"), 3);
+}
+
 /* */
 static void test_a_visit_that_has_ended_is_never_written_again(void **state)
 {
@@ -553,6 +574,7 @@ int main(void)
         STEP_TEST(test_a_contact_that_is_gone_is_no_customer),
         STEP_TEST(test_runs_of_paused_automations_and_launches_are_held),
         STEP_TEST(test_a_run_of_another_stepper_is_left_out),
+        STEP_TEST(test_runs_behind_the_processor_time_go_on_later),
         STEP_TEST(test_a_visit_that_has_ended_is_never_written_again),
         STEP_TEST(test_runs_without_their_node_fail_and_a_run_can_be_failed_alone),
         STEP_TEST(test_a_taking_names_its_runs_and_forgets_their_crashes),

@@ -92,6 +92,29 @@ static void test_a_lease_is_renewed_by_its_owner(void **state)
     assert_int_equal(renewed, 0);
 }
 
+/* A worker settles its job behind a lock, which can take longer than the lease. Others lease jobs meanwhile. */
+static void test_a_job_that_is_being_settled_stops_nobody(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t reclaimed;
+    enqueue(BUSY, 1, "a", 2);
+    assert_string_equal(lease_any("work"), "a0");
+    run_sql("update jobs set lease_until = now() - interval '1 s' where state = 'running'");
+    struct db_conn *other;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    assert_ok(db_script(other, "begin; select 1 from jobs where state = 'running' for update", &err), &err);
+    run_sql("set lock_timeout = '10s'");
+    assert_ok(sql_job_reclaim(conn, arena, &reclaimed, &err), &err);
+    assert_int_equal(reclaimed, 0);
+    assert_string_equal(lease_any("work"), "a1");
+    assert_ok(db_script(other, "rollback", &err), &err);
+    db_disconnect(other);
+    run_sql("update jobs set lease_until = now() - interval '1 s' where kind = 'a0'; reset lock_timeout");
+    assert_ok(sql_job_reclaim(conn, arena, &reclaimed, &err), &err);
+    assert_int_equal(reclaimed, 1);
+}
+
 /* ---- Turns ---- */
 
 static void test_brands_take_turns(void **state)
@@ -289,6 +312,7 @@ int main(void)
         TEST(test_an_organization_is_left_out),
         TEST(test_a_lease_reads_few_rows),
         TEST(test_a_lease_is_renewed_by_its_owner),
+        TEST(test_a_job_that_is_being_settled_stops_nobody),
         TEST(test_a_thread_is_left_to_others),
         TEST(test_one_thread_serves_all),
         TEST(test_threads_that_waited_are_woken),
