@@ -51,6 +51,9 @@ export const LIMITS = Object.freeze({
   /** Running the code of one JSX design: processor time, and the factor for its wall-clock limit. */
   jsxRenderMs: 5_000,
   jsxWaitFactor: 12,
+  /** What is read of the error of a JSX design: the beginning of its message and the end of its stack, in characters. */
+  jsxMessageChars: 2_000,
+  jsxStackChars: 10_000,
   /** jsxCompileMs: compiling a JSX design. jsxStartMs: starting the browser, and opening a page. */
   jsxCompileMs: 5_000 * patience,
   jsxStartMs: 20_000 * patience,

@@ -16,6 +16,8 @@ describe('JSX that is refused', () => {
   const OUTSIDE = 'is not available; an email is rendered without network, files and environment; write the value into the design or into PreviewProps.';
   const IMPORTS = 'cannot be imported; a design is one file and may import only react, @react-email/components and its parts such as @react-email/button.';
   const COMPUTED = 'The JSX cannot be compiled: import() and require of a computed path are not available; import at the top of the file.';
+  /** A design that answers for its page, so that no text is cut there. */
+  const failing = (members) => `globalThis.__designs.run = async () => ({ failure: "threw", ${members} });\nexport default () => <p/>`;
   const BAD = [
     ['fetches', 'const a = 1;\nexport default async () => { await fetch("http://e.example/"); return <p/>; }', `Line 2: fetch ${OUTSIDE}`],
     ['fetches by another name', 'export default async () => {\n  await (globalThis as any)["fe" + "tch"]("http://127.0.0.1/");\n  return <p/>; }', /^Line 2: TypeError: Failed to fetch\.$/],
@@ -44,6 +46,10 @@ describe('JSX that is refused', () => {
     ['throws at the top', '\n\nconst x: any = undefined; x.y;\nexport default () => <p/>', "Line 3: TypeError: Cannot read properties of undefined (reading 'y')."],
     ['throws what is no error', 'export default () => { throw "x"; }', /: x\.$/],
     ['throws an essay', 'export default () => { throw new Error("x".repeat(1e6)); }', /^Line 1: x{199}…\.$/],
+    ['throws empty lines', 'export default () => { throw new Error("\\n".repeat(50_000) + "late"); }', 'Line 1: .'],
+    ['answers with empty lines', failing('message: "\\n".repeat(50_000) + "late", stack: "", around: []'), 'The JSX fails when it is rendered: .'],
+    ['answers with long names', failing('message: "x", stack: "", around: ["\\n".repeat(50_000), "late"]'), 'The JSX fails when it is rendered, in : x.'],
+    ['answers with a long stack', failing('message: "x", stack: "design.js:1:1" + "x".repeat(50_000), around: []'), 'The JSX fails when it is rendered: x.'],
     ['misses a property', 'export default ({ user }: any) => {\n\n return <p>{user.name}</p>; }', "Line 3: TypeError: Cannot read properties of undefined (reading 'name')."],
     ['calls itself without end', 'const f = (n: number): number =>\n f(n + 1) + 1;\nexport default () => <p>{f(1)}</p>', /^Line [12]: RangeError: Maximum call stack size exceeded\.$/],
     ['uses an undefined component', 'const A: any = undefined;\nexport default function Letter() { return <div><A/></div>; }', /^The JSX fails when it is rendered, in div in Letter: Element type is invalid/],

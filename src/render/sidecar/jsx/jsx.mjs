@@ -127,15 +127,21 @@ function htmlOf({ value, thrown }, lineOf) {
     case 'no default': throw importFailed('The JSX has no default export; export the email component as default.');
     case 'no component': throw importFailed('The default export of the JSX is not a component; export a function that returns the email.');
     case 'too long': throw importFailed(`The JSX renders more than ${LIMITS.contentChars} characters.`);
-    case 'threw': throw renderError(value.message, String(value.stack), lineOf, value.around);
+    case 'threw': throw renderError(value.message, value.stack, lineOf, value.around);
     default: throw importFailed('The JSX did not render to HTML.');
   }
 }
 
+/** A text of the page is cut before it is searched, because this thread has no deadline. The frames are at the end of a stack. */
 function renderError(text, stack, lineOf, around) {
-  const words = quote(String(text).split(/\n\s+at /)[0].replace(/^Error: /, '')).replace(/[.\s]+$/, '');
-  const inside = Array.isArray(around) && around.length > 0 ? `, in ${quote(around.join(' in '))}` : '';
-  return importFailed(`${placed(lineOf(stack), `The JSX fails when it is rendered${inside}`)}: ${words}.`);
+  const words = quote(beginningOf(text).split(/\n\s+at /)[0].replace(/^Error: /, '')).replace(/[.\s]+$/, '');
+  const inside = Array.isArray(around) && around.length > 0 ? `, in ${quote(beginningOf(around.join(' in ')))}` : '';
+  const line = lineOf(String(stack).slice(-LIMITS.jsxStackChars));
+  return importFailed(`${placed(line, `The JSX fails when it is rendered${inside}`)}: ${words}.`);
+}
+
+function beginningOf(text) {
+  return String(text).slice(0, LIMITS.jsxMessageChars);
 }
 
 /** Removes the marker comments of React. A marker between two text nodes would split a template expression. */

@@ -2,6 +2,7 @@
 // script that a page runs before the design. Designs are compiled against the export names that the page reports.
 
 import { build } from './compiler.mjs';
+import { LIMITS } from '../limits.mjs';
 
 const COMPONENTS = '@react-email/components';
 const CODE_BLOCK = '@react-email/code-block';
@@ -50,7 +51,13 @@ const ENTRY = `
       return html.length > maxChars ? { failure: 'too long' } : { html };
     } catch (error) {
       const message = error instanceof Error ? error.name + ': ' + error.message : String(error);
-      return { failure: 'threw', message, stack: String(error?.stack ?? ''), around: await componentsAround(element) };
+      const stack = String(error?.stack ?? '');
+      return {
+        failure: 'threw',
+        message: message.slice(0, ${LIMITS.jsxMessageChars}),
+        stack: stack.slice(-${LIMITS.jsxStackChars}),
+        around: await componentsAround(element),
+      };
     }
   }
   Object.defineProperty(globalThis, '__designs', { value: { modules, codeBlock, names, run } });
