@@ -94,14 +94,26 @@ static size_t count_high(const char *text, size_t size)
     return high;
 }
 
+/* The number of bytes before the first CR or LF. Both are searched in one window after the other: a search for LF in the whole
+ * rest would take quadratic time in a text of lone CRs. */
+static size_t length_of_line(const char *text, size_t size)
+{
+    enum { WINDOW_BYTES = 512 };
+    for (size_t at = 0; at < size; at += WINDOW_BYTES) {
+        size_t window = size - at < WINDOW_BYTES ? size - at : WINDOW_BYTES;
+        const char *line_feed = memchr(text + at, '\n', window);
+        size_t before = line_feed != NULL ? (size_t)(line_feed - (text + at)) : window;
+        const char *carriage_return = memchr(text + at, '\r', before);
+        if (line_feed != NULL || carriage_return != NULL)
+            return (size_t)((carriage_return != NULL ? carriage_return : line_feed) - text);
+    }
+    return size;
+}
+
 /* The size of the line at `text` without its break; `ret_break` is the size of the break, 0 at the end. */
 static size_t line_size(const char *text, size_t size, size_t *ret_break)
 {
-    const char *line_feed = memchr(text, '\n', size);
-    size_t length = line_feed != NULL ? (size_t)(line_feed - text) : size;
-    const char *carriage_return = memchr(text, '\r', length);
-    if (carriage_return != NULL)
-        length = (size_t)(carriage_return - text);
+    size_t length = length_of_line(text, size);
     *ret_break = 0;
     if (length < size)
         *ret_break = text[length] == '\r' && length + 1 < size && text[length + 1] == '\n' ? 2 : 1;

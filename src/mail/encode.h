@@ -1,7 +1,8 @@
 /*
  * Encode: content transfer encodings (RFC 2045 §6) and encoded words
  * (RFC 2047). The output is always 7-bit. Line breaks of any kind (CRLF, LF, CR)
- * become CRLF. Only the buffer allocates memory. No state; any thread.
+ * become CRLF. All functions take linear time. Only the buffer allocates memory. No
+ * state; any thread.
  */
 #pragma once
 

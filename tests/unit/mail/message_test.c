@@ -207,6 +207,44 @@ static void test_soft_breaks(void **state)
     }
 }
 
+/* Every kind of break ends a line of any length. */
+static void test_breaks_after_every_length(void **state)
+{
+    (void)state;
+    enum { LONGEST = 1100 };
+    static const char *const breaks[] = { "\r", "\n", "\r\n" };
+    ARENA_SCOPE arena = arena_new(0);
+    struct buf *out = buf_in_arena(arena, 2 * LONGEST);
+    char line[LONGEST];
+    memset(line, 'x', sizeof(line));
+    for (size_t kind = 0; kind < ARRAY_COUNT(breaks); kind++) {
+        for (int length = 0; length <= LONGEST; length++) {
+            encode_to(out, BODY_7BIT, arena_printf(arena, "%.*s%sa\rb\nc", length, line, breaks[kind]));
+            assert_string_equal(buf_text(out), arena_printf(arena, "%.*s\r\na\r\nb\r\nc", length, line));
+        }
+    }
+}
+
+/* A search of the whole rest for each break would take minutes. */
+static void test_lone_breaks_take_linear_time(void **state)
+{
+    (void)state;
+    enum { BREAKS = 1 << 22, END_OF_BROKEN_TEST_S = 60 };
+    static const char kinds[] = { '\r', '\n' };
+    ARENA_SCOPE arena = arena_new(0);
+    struct buf *out = buf_in_arena(arena, 2 * (size_t)BREAKS);
+    char *text = arena_alloc(arena, BREAKS);
+    for (size_t kind = 0; kind < ARRAY_COUNT(kinds); kind++) {
+        memset(text, kinds[kind], BREAKS);
+        buf_clear(out);
+        alarm(END_OF_BROKEN_TEST_S);
+        assert_int_equal(body_encoding_choose(text, BREAKS, "=_b"), BODY_7BIT);
+        body_encode(out, BODY_7BIT, text, BREAKS);
+        alarm(0);
+        assert_int_equal(out->size, 2 * (size_t)BREAKS);
+    }
+}
+
 static char hex_value(const char *digits)
 {
     static const char known[] = "0123456789ABCDEF";
@@ -530,6 +568,8 @@ int main(void)
         cmocka_unit_test(test_one_part),
         cmocka_unit_test(test_quoted_printable),
         cmocka_unit_test(test_soft_breaks),
+        cmocka_unit_test(test_breaks_after_every_length),
+        cmocka_unit_test(test_lone_breaks_take_linear_time),
         cmocka_unit_test(test_every_byte_at_every_place),
         cmocka_unit_test(test_base64),
         cmocka_unit_test(test_choice_of_encoding),
