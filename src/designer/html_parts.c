@@ -81,6 +81,15 @@ static unsigned long numeric_point(const char *at)
     return *end == ';' && is_character ? point : 0;
 }
 
+/* The bytes of a reference before its `;`. Of a longer text, which is no reference, one byte more than a reference can have. */
+static size_t reference_size(const char *at)
+{
+    size_t size = 0;
+    while (size <= REFERENCE_MAX_BYTES && at[size] != '\0' && at[size] != ';' && at[size] != ' ')
+        size++;
+    return size;
+}
+
 /* Decodes the reference at `at`; returns its bytes in the source, 0 when it is none. */
 static size_t decode_reference(const char *at, char out[4], size_t *ret_size)
 {
@@ -95,7 +104,7 @@ static size_t decode_reference(const char *at, char out[4], size_t *ret_size)
         memcpy(out, names[i].value, *ret_size);
         return strlen(names[i].name);
     }
-    size_t size = strcspn(at, "; ");
+    size_t size = reference_size(at);
     unsigned long point = at[1] == '#' && size <= REFERENCE_MAX_BYTES ? numeric_point(at) : 0;
     *ret_size = point != 0 ? write_utf8(point, out) : 0;
     return point != 0 ? size + 1 : 0;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -64,6 +65,27 @@ static void test_broken_html_ends(void **state)
         assert_non_null(html_parts_read(arena, sources[i]));
 }
 
+static void test_references_have_at_most_ten_bytes(void **state)
+{
+    (void)state;
+    assert_string_equal(html_parts_read(arena, "&#00000065;")->texts.items[0].text, "A");
+    assert_string_equal(html_parts_read(arena, "&#000000065;")->texts.items[0].text, "&#000000065;");
+}
+
+/* A search of the whole rest for the end of each reference would take minutes. */
+static void test_unknown_references_take_linear_time(void **state)
+{
+    (void)state;
+    enum { REFERENCES = 1 << 21, END_OF_BROKEN_TEST_S = 60 };
+    char *html = arena_alloc(arena, REFERENCES + 1);
+    memset(html, '&', REFERENCES);
+    html[REFERENCES] = '\0';
+    alarm(END_OF_BROKEN_TEST_S);
+    const struct html_parts *parts = html_parts_read(arena, html);
+    alarm(0);
+    assert_string_equal(parts->texts.items[0].text, html);
+}
+
 static void test_equal_documents_have_no_differences(void **state)
 {
     (void)state;
@@ -108,6 +130,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_parts_are_those_that_a_reader_sees, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_html_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_references_have_at_most_ten_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unknown_references_take_linear_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_equal_documents_have_no_differences, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_differences_are_as_few_as_possible, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_texts_are_compared, set_up, tear_down),
