@@ -1,9 +1,11 @@
-// Time: whatever is sent, the work stays in proportion to its size.
+// Time: whatever is sent, the work stays in proportion to its size, for HTML, MJML (R-224) and finished documents (D-148).
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { prepareBounded } from './bounded.mjs';
+import { readDocument } from '../../../src/render/sidecar/html/reader_text.mjs';
+import { renderMjml } from '../../../src/render/sidecar/mjml/mjml.mjs';
+import { assertBounded, prepareBounded } from './bounded.mjs';
 
 describe('time stays in proportion', () => {
   const SLOW_FOR_THE_CARELESS = {
@@ -36,5 +38,36 @@ describe('time stays in proportion', () => {
         assert.equal(error.code, 'EMAIL_IMPORT_FAILED', error.stack);
       }
     });
+  }
+
+  const mjml = (text) => `<mjml><mj-body><mj-section><mj-column><mj-text>${text}</mj-text></mj-column></mj-section></mj-body></mjml>`;
+  const MJML = {
+    'opening braces': '{{'.repeat(1_000_000),
+    'opening braces of tags': '{%'.repeat(1_000_000),
+    'template expressions': '{{ a }}\n'.repeat(100_000),
+  };
+  for (const [name, text] of Object.entries(MJML)) {
+    test(`R-224: MJML with ${name}`, async () => {
+      const before = process.cpuUsage();
+      const { html } = await renderMjml(mjml(text));
+      assertBounded(before);
+      assert.ok(html.includes(text.trim()));
+    });
+  }
+
+  const MANY = 200_000;
+  const READ = {
+    'end tags without a start tag': `${'<p>'.repeat(MANY)}${'</b>'.repeat(MANY)}`,
+    'texts in open elements': '<i>x'.repeat(MANY),
+    'pictures in open elements': '<b><img alt="">'.repeat(MANY),
+  };
+  for (const [name, markup] of Object.entries(READ)) {
+    for (const html of [markup, `<!--[if mso]>${markup}<![endif]-->`]) {
+      test(`D-148: a finished document with ${name}${html === markup ? '' : ' for Outlook'}`, () => {
+        const before = process.cpuUsage();
+        assert.ok(readDocument(html).markup > 0);
+        assertBounded(before);
+      });
+    }
   }
 });

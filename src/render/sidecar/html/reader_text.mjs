@@ -214,8 +214,12 @@ class Scanner {
   unsubscribeLinks = [];
   /** The end of the last tag or comment. */
   #at;
-  /** The open elements: {name, breaks, isHidden, isUnsubscribe}. */
+  /** The open elements: {name, breaks, hides, isProtected}. */
   #stack = [];
+  /** The number of open elements by name, so that an end tag without a start tag searches nothing. */
+  #openNames = new Map();
+  /** The indexes in `unsubscribeLinks` of the open ones. */
+  #openLinks = [];
   #hiddenElements = 0;
   /** The element whose content is no text, or null. */
   #raw = null;
@@ -265,8 +269,8 @@ class Scanner {
       this.#raw = null;
       return;
     }
-    const index = this.#stack.findLastIndex(({ name }) => name === token.tagName);
-    if (index >= 0) for (const element of this.#stack.splice(index)) this.#close(element);
+    if (!this.#openNames.get(token.tagName)) return;
+    while (this.#close() !== token.tagName);
   }
 
   onComment(token) {
@@ -368,16 +372,27 @@ class Scanner {
     if (breaks) this.#boundary();
     if (hides) this.#hiddenElements++;
     const isProtected = name === 'a' && this.isEditable && this.#leadsToUnsubscribe(token);
-    this.#stack.push({ name, breaks, hides, link: isProtected ? this.unsubscribeLinks.push(false) - 1 : null });
+    if (isProtected) this.#openLinks.push(this.unsubscribeLinks.push(false) - 1);
+    this.#countOpen(name, 1);
+    this.#stack.push({ name, breaks, hides, isProtected });
   }
 
-  #close({ breaks, hides }) {
+  /** Closes the innermost element; returns its name. */
+  #close() {
+    const { name, breaks, hides, isProtected } = this.#stack.pop();
     if (breaks) this.#boundary();
     if (hides) this.#hiddenElements--;
+    if (isProtected) this.#openLinks.pop();
+    this.#countOpen(name, -1);
+    return name;
+  }
+
+  #countOpen(name, more) {
+    this.#openNames.set(name, (this.#openNames.get(name) ?? 0) + more);
   }
 
   #showsSomething() {
-    const link = this.#stack.findLast((element) => element.link !== null)?.link;
+    const link = this.#openLinks.at(-1);
     if (link !== undefined) this.unsubscribeLinks[link] = true;
   }
 

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { components, mjml2html, parseMjml } from '#libraries/mjml';
 
 import { importFailed, quote } from '../errors.mjs';
+import { templatesIn } from '../html/template.mjs';
 import { LIMITS } from '../limits.mjs';
 import { keptPreset } from './kept_parts.mjs';
 
@@ -14,9 +15,6 @@ import { keptPreset } from './kept_parts.mjs';
 const OPTIONS = { ignoreIncludes: true, filePath: '', actualPath: '', keepComments: false, minify: false, beautify: false,
   useMjmlConfigOptions: false, validationLevel: 'soft', preprocessors: [] };
 
-const TEMPLATE = /\{\{[^]*?\}\}|\{%[^]*?%\}/g;
-const MARKUP = /<[a-z/!?]/i;
-const QUOTED = /"[^"]*"|'[^']*'/g;
 const COMMENT = /<!--[^]*?(?:-->|$)/g;
 const MJML_TAG = /<(\/?)(mjml|mj-[\w-]+)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
 
@@ -51,12 +49,24 @@ class TemplateMask {
   constructor(source) {
     this.nonce = createHash('sha256').update(source).digest('hex').slice(0, 20);
     this.words = new RegExp(`m${this.nonce}x(\\d+)m`, 'g');
-    this.text = source.replace(TEMPLATE, (raw, index) => {
-      // Braces with markup inside are not an expression. The HTML pipeline warns about them.
-      if (raw.length > LIMITS.expressionChars || MARKUP.test(raw.replace(QUOTED, ''))) return raw;
-      this.#expressions.push({ raw, line: lineAt(source, index) });
-      return `m${this.nonce}x${this.#expressions.length - 1}m${raw.replace(/[^\n]/g, '')}`;
-    });
+    this.text = this.#masked(source);
+  }
+
+  /** Takes one pass, in linear time: the lines are counted on the way. */
+  #masked(source) {
+    let masked = '';
+    let copied = 0;
+    let line = 1;
+    for (const { start, end } of templatesIn(source)) {
+      const before = source.slice(copied, start);
+      const raw = source.slice(start, end);
+      const breaks = breaksOf(raw);
+      line += breaksOf(before).length;
+      masked += before + this.#wordOf(raw, line) + breaks;
+      line += breaks.length;
+      copied = end;
+    }
+    return masked + source.slice(copied);
   }
 
   restore(text) {
@@ -73,8 +83,8 @@ class TemplateMask {
     return parts.map((part, i) => (i % 2 === 0 ? part : this.#wordOf(part))).join('');
   }
 
-  #wordOf(raw) {
-    this.#expressions.push({ raw, line: null });
+  #wordOf(raw, line = null) {
+    this.#expressions.push({ raw, line });
     return `m${this.nonce}x${this.#expressions.length - 1}m`;
   }
 
@@ -212,5 +222,10 @@ function warningsOf(errors, lostTextLine, mask) {
 }
 
 function lineAt(text, index) {
-  return text.slice(0, index).split('\n').length;
+  return breaksOf(text.slice(0, index)).length + 1;
+}
+
+/** The line breaks of a text. */
+function breaksOf(text) {
+  return text.replace(/[^\n]+/g, '');
 }
