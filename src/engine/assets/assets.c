@@ -4,6 +4,7 @@
 #include "engine/assets/asset_vectors.h"
 #include "engine/assets/asset_words.h"
 #include "engine/core/page.h"
+#include "sql/preview_images.h"
 
 #include <string.h>
 
@@ -70,6 +71,19 @@ static void fill_row(struct arena *arena, const struct asset_columns *columns, s
     columns->words[row] = asset_words(arena, &kept);
 }
 
+/* Runs after the rows are saved, because their locks keep two jobs with the same images apart. */
+static bool clear_spare(const struct work *work, const struct asset *assets, size_t count, struct error *err)
+{
+    struct asset_name *names = arena_array(work->arena, count, sizeof(*names));
+    const char **images = arena_array(work->arena, count, sizeof(*images));
+    for (size_t i = 0; i < count; i++) {
+        names[i] = asset_name_of(assets[i].hash, assets[i].type);
+        images[i] = names[i].text;
+    }
+    struct spare_pictures_clear_params params = { .brand_id = work->brand_id, .images = { images, count } };
+    return sql_spare_pictures_clear(work->conn, work->arena, &params, NULL, err);
+}
+
 bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err)
 {
     if (count == 0)
@@ -97,7 +111,7 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
         .now = work->now_us,
     };
     struct asset_colours_enqueue_params without = { .brand_id = work->brand_id, .now = work->now_us };
-    return sql_assets_keep(work->conn, work->arena, &params, NULL, err) &&
+    return sql_assets_keep(work->conn, work->arena, &params, NULL, err) && clear_spare(work, assets, count, err) &&
            sql_asset_colours_enqueue(work->conn, work->arena, &without, NULL, err) && asset_vectors_enqueue(work, err);
 }
 

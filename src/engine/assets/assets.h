@@ -41,8 +41,9 @@ struct asset_quota {
 };
 MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, struct error *err) NONNULL(1, 2, 3);
 
-/* Records that the brand of the work uses these images. Recording an image again is not an error: it adds the texts of an image
- * that has had none. Jobs take the colours of images that come without, and make their vectors (asset_vectors.h). */
+/* Records that the brand of the work uses these images, which are not spare any more (engine/emails/preview_images.h). Recording an
+ * image again is not an error: it adds the texts of an image that has had none. Jobs take the colours of images that come without,
+ * and make their vectors (asset_vectors.h). */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
 /* The oldest images whose colours were not taken yet, at most `limit`. */

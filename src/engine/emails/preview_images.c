@@ -50,7 +50,7 @@ bool preview_image_put_off(const struct work *work, const struct undrawn_email *
 
 /* ---- Spare pictures ---- */
 
-bool preview_image_note(const struct work *work, const char *image, struct error *err)
+bool spare_picture_note(const struct work *work, const char *image, struct error *err)
 {
     struct spare_picture_note_params params = { .brand_id = work->brand_id, .image = image, .now = work->now_us };
     return sql_spare_picture_note(work->conn, work->arena, &params, NULL, err);

@@ -10,7 +10,8 @@
  *
  * A picture that no design shows any more is spare. It stays for SPARE_PICTURE_DAYS,
  * because lists that were read before and backups still name it; then the upkeep of
- * the workers removes its file.
+ * the workers removes its file. An image of the library is spare from before it is
+ * stored until assets_keep records it.
  */
 #pragma once
 
@@ -42,8 +43,9 @@ MUST_CHECK bool preview_image_set(const struct work *work, const struct undrawn_
 MUST_CHECK bool preview_image_put_off(const struct work *work, const struct undrawn_email *email, struct error *err)
     NONNULL(1, 2, 3);
 
-/* Notes the name of a picture that is about to be stored. A job that ends before preview_image_set leaves a spare one. */
-MUST_CHECK bool preview_image_note(const struct work *work, const char *image, struct error *err) NONNULL(1, 2, 3);
+/* Notes the name of a picture that is about to be stored. A job that ends before preview_image_set or assets_keep leaves a spare
+ * one. */
+MUST_CHECK bool spare_picture_note(const struct work *work, const char *image, struct error *err) NONNULL(1, 2, 3);
 
 struct spare_picture {
     int64_t brand_id;

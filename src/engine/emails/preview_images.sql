@@ -86,6 +86,11 @@ insert into spare_pictures (brand_id, image, noted_at)
 values (:brand_id, :image, :now)
     on conflict (brand_id, image) do update set noted_at = excluded.noted_at;
 
+-- Images that the library of a brand has now are not spare.
+-- name: spare_pictures_clear :exec
+-- params: brand_id bigint, images text[]
+delete from spare_pictures where brand_id = :brand_id and image = any(:images::text[]);
+
 -- The pictures that were noted longest ago, and whether a design of any brand shows them.
 -- name: spare_pictures_due :many
 -- params: before timestamptz, limit bigint

@@ -151,7 +151,7 @@ static void store_image(struct asset_import *work, struct image *image, const vo
     }
     sha256(bytes, size, asset.hash);
     struct asset_name name = asset_name_of(asset.hash, asset.type);
-    if (!asset_put(work->job->services->assets, &name, bytes, size, &err)) {
+    if (!content_image_store(work->job, &name, (struct bytes){ bytes, size }, &err)) {
         log_trouble(&err);
         set_image_outcome(image, IMAGE_RETAINED, "it could not be stored");
         return;

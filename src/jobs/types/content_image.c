@@ -1,6 +1,7 @@
 #include "jobs/types/content_image.h"
 
 #include "base/text.h"
+#include "engine/emails/preview_images.h"
 #include "net/fetch.h"
 
 #include <errno.h>
@@ -162,6 +163,11 @@ static bool check_room(struct job *job, int64_t bytes, struct error *err)
            fail(err, ERR_INVALID_REQUEST, NULL, "The brand hosts as many images as it may.");
 }
 
+bool content_image_store(struct job *job, const struct asset_name *name, struct bytes bytes, struct error *err)
+{
+    return spare_picture_note(&job->work, name->text, err) && asset_put(job->services->assets, name, bytes.data, bytes.size, err);
+}
+
 bool content_image_host(struct job *job, const char *public_url, const struct picture *picture, const char *kind,
                         const char *source_url, struct hosted_picture *ret_hosted, struct error *err)
 {
@@ -176,8 +182,7 @@ bool content_image_host(struct job *job, const char *public_url, const struct pi
     };
     sha256(picture->bytes.data, picture->bytes.size, asset.hash);
     struct asset_name name = asset_name_of(asset.hash, asset.type);
-    if (!check_room(job, asset.bytes, err) ||
-        !asset_put(job->services->assets, &name, picture->bytes.data, picture->bytes.size, err))
+    if (!check_room(job, asset.bytes, err) || !content_image_store(job, &name, picture->bytes, err))
         return false;
     *ret_hosted = (struct hosted_picture){ .asset = asset, .url = asset_url(job->work.arena, public_url, &name) };
     return true;

@@ -36,6 +36,11 @@ bool content_image_blame(const char *param, struct error *err) NONNULL(1, 2);
 /* The type of an asset with this content, which is not IMAGE_NONE. */
 enum asset_type content_image_type(enum image_type type) PURE;
 
+/* Stores the bytes of an image, which is noted as spare before: when the job ends before assets_keep, the upkeep removes the file.
+ * Errors: SERVICE_UNAVAILABLE (the store), those of the database. */
+MUST_CHECK bool content_image_store(struct job *job, const struct asset_name *name, struct bytes bytes, struct error *err)
+    NONNULL(1, 2, 4);
+
 struct hosted_picture {
     struct asset asset; /* for assets_keep */
     const char *url;

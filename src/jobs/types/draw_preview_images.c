@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "catalogue/job_types.h"
 #include "crypto/keys.h"
-#include "engine/assets/asset_store.h"
 #include "engine/emails/preview_images.h"
+#include "jobs/types/content_image.h"
 #include "jobs/types/page_picture.h"
 #include "jobs/types/sample_pictures.h"
 #include "render/renderer.h"
@@ -60,8 +60,7 @@ static bool store(struct job *job, const struct picture *picture, const char **r
     sha256(picture->bytes.data, picture->bytes.size, hash);
     struct asset_name name = asset_name_of(hash, ASSET_PNG);
     *ret_image = arena_dup(job->work.arena, name.text);
-    return preview_image_note(&job->work, name.text, err) &&
-           asset_put(job->services->assets, &name, picture->bytes.data, picture->bytes.size, err);
+    return content_image_store(job, &name, picture->bytes, err);
 }
 
 static bool draw_and_store(struct job *job, struct drawn_design *design, struct error *err)

@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/text.h"
+#include "jobs/types/content_image.h"
 #include "jobs/types/site_fetch.h"
 #include "jobs/types/site_robots.h"
 #include "render/image.h"
@@ -121,7 +122,7 @@ static const char *store(struct picture_work *work, struct asset *asset, const v
     struct error ignored = { .code = ERR_NONE };
     sha256(bytes, size, asset->hash);
     struct asset_name name = asset_name_of(asset->hash, asset->type);
-    if (!asset_put(work->site->job->services->assets, &name, bytes, size, &ignored))
+    if (!content_image_store(work->site->job, &name, (struct bytes){ bytes, size }, &ignored))
         return NULL;
     work->pictures->assets[work->pictures->count++] = *asset;
     work->room.count--;

@@ -2,6 +2,7 @@
 #include "fixtures/engine_fixture.h"
 
 #include "engine/assets/asset_search.h"
+#include "engine/emails/preview_images.h"
 
 #include <math.h>
 
@@ -18,6 +19,14 @@ static struct asset_quota room_left(void)
     struct asset_quota room;
     assert_ok(asset_quota_left(&work, &room, &err), &err);
     return room;
+}
+
+static int64_t add_brand(const char *name)
+{
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            " values (%lld, '%s', 'completed', now(), now())",
+            (long long)work.organization_id, name);
+    return number_of("select max(id) from brands");
 }
 
 static void test_a_brand_notes_an_image_once(void **state)
@@ -61,15 +70,34 @@ static void test_brands_are_apart(void **state)
     run_sql("delete from assets");
     struct asset asset = asset_of("one", 100);
     assert_ok(assets_keep(&work, &asset, 1, &err), &err);
-    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
-            " values (%lld, 'Other', 'completed', now(), now())",
-            (long long)work.organization_id);
     struct work other = work;
-    other.brand_id = number_of("select max(id) from brands");
+    other.brand_id = add_brand("Other");
     assert_ok(assets_keep(&other, &asset, 1, &err), &err);
     assert_int_equal(number_of("select count(*) from assets"), 2);
     assert_int_equal(room_left().count, ASSETS_MAX_COUNT - 1);
     run_sql("delete from assets; delete from brands where name = 'Other'");
+}
+
+/* the note that the image was about to be stored; notes of other images and of other brands stay. */
+static void test_a_kept_image_is_not_spare(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets; delete from spare_pictures");
+    struct asset assets[] = { asset_of("one", 100), asset_of("two", 50) };
+    for (size_t i = 0; i < ARRAY_COUNT(assets); i++) {
+        struct asset_name name = asset_name_of(assets[i].hash, assets[i].type);
+        assert_ok(spare_picture_note(&work, name.text, &err), &err);
+    }
+    struct work other = work;
+    other.brand_id = add_brand("Other");
+    struct asset_name name = asset_name_of(assets[0].hash, assets[0].type);
+    assert_ok(spare_picture_note(&other, name.text, &err), &err);
+    assert_ok(assets_keep(&work, &assets[0], 1, &err), &err);
+    assert_int_equal(number_of("select count(*) from spare_pictures"), 2);
+    assert_ok(assets_keep(&work, assets, ARRAY_COUNT(assets), &err), &err);
+    assert_int_equal(number_of("select count(*) from spare_pictures s join brands b on b.id = s.brand_id and b.name = 'Other'"), 1);
+    run_sql("delete from assets; delete from spare_pictures; delete from brands where name = 'Other'");
 }
 
 static void test_address_of_a_copy(void **state)
@@ -569,6 +597,7 @@ int main(void)
         TEST(test_a_brand_notes_an_image_once),
         TEST(test_a_generated_image_joins_the_library),
         TEST(test_brands_are_apart),
+        TEST(test_a_kept_image_is_not_spare),
         TEST(test_address_of_a_copy),
         TEST(test_browsing),
         TEST(test_addresses_of_images),

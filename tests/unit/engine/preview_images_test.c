@@ -149,6 +149,8 @@ static void test_a_picture_is_spare_when_no_design_shows_it(void **state)
     assert_true(asset_name_read(name, &parsed, &library.type));
     asset_name_hash(&parsed, library.hash);
     assert_ok(assets_keep(&work, &library, 1, &err), &err);
+    assert_null(spare_after(SPARE_PICTURE_DAYS));
+    assert_ok(spare_picture_note(&work, name, &err), &err); /* it is about to be stored again */
     assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "used");
 }
 
@@ -157,7 +159,7 @@ static void test_a_stored_picture_that_no_design_gets_is_spare(void **state)
     (void)state;
     struct error err = { .code = ERR_NONE };
     const struct spare_picture picture = { .brand_id = work.brand_id, .image = name };
-    assert_ok(preview_image_note(&work, name, &err), &err);
+    assert_ok(spare_picture_note(&work, name, &err), &err);
     assert_string_equal(spare_after(SPARE_PICTURE_DAYS), "unused");
     /* It was noted again after it had been read. */
     assert_ok(spare_pictures_forget(conn, arena, work.now_us, &picture, 1, &err), &err);

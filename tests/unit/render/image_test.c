@@ -1,7 +1,7 @@
 /* Images: the inspection of valid and hostile files, and the subprocess that does it. */
 #include "render/image.h"
 
-#include "fixtures/temp_folder.h"
+#include "fixtures/image_program.h"
 #include "image/inspect.h"
 
 #include <signal.h>
@@ -295,18 +295,6 @@ static void test_damage_everywhere(void **state)
 
 /* ---- The process ---- */
 
-/* posthorn-image is in the folder of the tests. */
-static const char *program_path(void)
-{
-    static char path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    assert_true(size > 0);
-    path[size] = '\0';
-    char *slash = strrchr(path, '/');
-    snprintf(slash, sizeof(path) - (size_t)(slash - path), "/posthorn-image");
-    return path;
-}
-
 static struct image_facts check(struct image_checker *checker, const struct file *file)
 {
     struct error err;
@@ -335,7 +323,7 @@ static void put_animated_webp(struct file *file, uint64_t width, uint64_t height
 static void test_bounds(void **state)
 {
     (void)state;
-    struct image_checker *checker = image_checker_new(program_path());
+    struct image_checker *checker = image_checker_new(image_program_path());
     struct file file = { .size = 0 };
     put_png_start(&file, 8000, 5000);
     put_png_end(&file);
@@ -362,7 +350,7 @@ static void test_bounds(void **state)
 static void test_one_process_answers_many(void **state)
 {
     (void)state;
-    struct image_checker *checker = image_checker_new(program_path());
+    struct image_checker *checker = image_checker_new(image_program_path());
     struct file png = { .size = 0 };
     struct file page = { .size = 0 };
     put_png_start(&png, 7, 5);
