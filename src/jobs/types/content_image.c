@@ -89,19 +89,12 @@ bool content_image_read(struct arena *arena, struct asset_store *store, const st
     return asset_open(store, name, &file, ret_found, err) && (!*ret_found || read_file(arena, &file, ret_bytes, err));
 }
 
-/* The name of an image that this installation hosts. */
-static bool own_name(const char *public_url, const char *url, struct asset_name *ret_name)
+bool content_image_own_name(const char *public_url, const char *url, struct asset_name *ret_name)
 {
     enum asset_type type;
     size_t size = strlen(public_url);
     return strncmp(url, public_url, size) == 0 && text_starts_with(url + size, assets_folder) &&
            asset_name_read(url + size + strlen(assets_folder), ret_name, &type);
-}
-
-bool content_image_is_own(const char *public_url, const char *url)
-{
-    struct asset_name ignored;
-    return own_name(public_url, url, &ignored);
 }
 
 static bool read_own(struct taking *taking, const struct asset_name *name, struct error *err)
@@ -117,7 +110,7 @@ bool content_image_take(struct job *job, const char *public_url, const char *url
 {
     struct taking taking = { .job = job, .param = param };
     struct asset_name name;
-    bool is_own = own_name(public_url, url, &name);
+    bool is_own = content_image_own_name(public_url, url, &name);
     if (!(is_own ? read_own(&taking, &name, err)
                  : content_image_fetch(job, url, param, "image", IMAGE_MAX_BYTES, &taking.bytes, err)) ||
         !image_check(checker, taking.bytes.data, taking.bytes.size, &ret_image->facts, err))

@@ -18,15 +18,15 @@ MUST_CHECK bool content_image_take(struct job *job, const char *public_url, cons
                                    struct image_checker *checker, struct picture *ret_image, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6, 7);
 
-/* Whether this installation hosts the image. */
-bool content_image_is_own(const char *public_url, const char *url) NONNULL(1, 2) PURE;
+/* The name of an image that this installation hosts; false for any other address. */
+bool content_image_own_name(const char *public_url, const char *url, struct asset_name *ret_name) NONNULL(1, 2, 3);
 
 /* Fetches any file of at most `max_bytes` through the guarded client. `what` names it in errors ("image"). Errors: INVALID_REQUEST
  * (the address, the fetch), SERVICE_UNAVAILABLE (the caller cancelled). */
 MUST_CHECK bool content_image_fetch(struct job *job, const char *url, const char *param, const char *what, size_t max_bytes,
                                     struct bytes *ret_bytes, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
 
-/* Reads an image of the asset store into the arena of the work. Errors: SERVICE_UNAVAILABLE. */
+/* Reads an image of the asset store into the arena. Errors: SERVICE_UNAVAILABLE. */
 MUST_CHECK bool content_image_read(struct arena *arena, struct asset_store *store, const struct asset_name *name,
                                    struct bytes *ret_bytes, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 

@@ -3,8 +3,9 @@
  * (engine/emails/preview_images.h), one design a round. A picture shows the mail
  * of an invented contact, because anybody can read it who knows its address.
  *
- * A design that cannot be drawn has no picture. When the browser does not answer,
- * the job ends, and the design is tried again later.
+ * A design that cannot be drawn has no picture. When the browser does not answer
+ * or the job fails, the job ends, and the design is tried again later, after the
+ * other designs of the brand.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -125,8 +126,17 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return preview_images_enqueue(work->engine, work->conn, work->arena, work->now_us, 1, err);
 }
 
+/* The design that failed is the next one still, also when its worker was lost. */
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
+{
+    struct undrawn_email email;
+    (void)why;
+    return preview_image_next(&job->work, &email, err) && (email.id == 0 || preview_image_put_off(&job->work, &email, err));
+}
+
 const struct job_type job_draw_preview_images = {
     .max_attempts = DRAW_MAX_ATTEMPTS,
     .execute = execute,
     .settle = settle,
+    .on_failure = on_failure,
 };

@@ -9,11 +9,14 @@
 
 enum {
     FETCH_ALL_MS = 15 * 1000,
-    SMALL_BYTES = 100 * 1000, /* a smaller file is not resized */
+    OWN_MAX_BYTES = 50 * 1000 * 1000, /* of the images of this installation, as fetch_config_default has it for the others */
+    SMALL_BYTES = 100 * 1000,         /* a smaller file is not resized */
     MAX_NOTES = 20,
     SHOWN_URL_CHARS = 200,
     FACTS_MAX_BYTES = 512 * 1024,
 };
+
+static const char too_large_together[] = "the images of the page are too large together";
 
 struct collecting {
     struct job *job;
@@ -25,6 +28,7 @@ struct collecting {
     struct buf *facts_text;
     struct json_writer facts;
     size_t file_count;
+    size_t own_bytes; /* of the images of this installation that were read */
     const char *notes[MAX_NOTES];
     size_t note_count;
     bool is_cancelled;
@@ -63,24 +67,29 @@ static const char *content_type(enum image_type type)
 }
 
 /* A large image is shown no wider than the page. When libvips is missing or fails, the image stays as it is. */
-static void make_small(struct collecting *collecting, struct picture *image)
+static void make_small(struct collecting *collecting, struct arena *arena, struct picture *image)
 {
     struct error ignored = { .code = ERR_NONE };
     struct picture_size size = { .width = collecting->request->width };
     struct picture small;
     bool is_large = image->bytes.size > SMALL_BYTES && image->facts.width > collecting->request->width;
-    if (is_large && picture_resize(collecting->job->work.arena, collecting->checker, image, size, &small, &ignored) &&
+    if (is_large && picture_resize(arena, collecting->checker, image, size, &small, &ignored) &&
         small.bytes.size < image->bytes.size)
         *image = small;
 }
 
-static void add_file(struct collecting *collecting, const char *url, const struct picture *image)
+static size_t base64_bytes(size_t size)
 {
-    const char *data = base64_encode(collecting->job->work.arena, image->bytes.data, image->bytes.size);
-    if (collecting->json_text->size + strlen(data) > collecting->request->max_bytes) {
-        note_image(collecting, url, "the images of the page are too large together");
+    return (size + 2) / 3 * 4;
+}
+
+static void add_file(struct collecting *collecting, struct arena *arena, const char *url, const struct picture *image)
+{
+    if (collecting->json_text->size + base64_bytes(image->bytes.size) > collecting->request->max_bytes) {
+        note_image(collecting, url, too_large_together);
         return;
     }
+    const char *data = base64_encode(arena, image->bytes.data, image->bytes.size);
     json_key(&collecting->json, url);
     json_object_begin(&collecting->json);
     json_member_text(&collecting->json, "type", content_type(image->facts.type));
@@ -111,8 +120,10 @@ static void add_facts(struct collecting *collecting, const char *url, const stru
     json_object_end(&collecting->facts);
 }
 
+/* What is made of an image has megabytes, which are freed before the next one is taken. */
 static void take_image(struct collecting *collecting, const char *url, struct bytes bytes)
 {
+    ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
     struct picture image = { .bytes = bytes };
     if (!image_check(collecting->checker, bytes.data, bytes.size, &image.facts, &err)) {
@@ -121,8 +132,8 @@ static void take_image(struct collecting *collecting, const char *url, struct by
         note_image(collecting, url, image.facts.problem);
     } else {
         add_facts(collecting, url, &image);
-        make_small(collecting, &image);
-        add_file(collecting, url, &image);
+        make_small(collecting, arena, &image);
+        add_file(collecting, arena, url, &image);
     }
 }
 
@@ -142,17 +153,22 @@ static bool asked_to_stop(void *context)
     return collecting->is_cancelled;
 }
 
-static void take_own(struct collecting *collecting, const char *url)
+static void take_own(struct collecting *collecting, const char *url, const struct asset_name *name)
 {
+    ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
-    struct picture image;
-    if (!content_image_take(collecting->job, collecting->request->public_url, url, "url", collecting->checker, &image, &err)) {
+    struct bytes bytes;
+    bool found;
+    if (collecting->own_bytes >= OWN_MAX_BYTES) {
+        note_image(collecting, url, too_large_together);
+        return;
+    }
+    if (!content_image_read(arena, collecting->job->services->assets, name, &bytes, &found, &err) || !found) {
         note_image(collecting, url, "this server cannot read it");
         return;
     }
-    add_facts(collecting, url, &image);
-    make_small(collecting, &image);
-    add_file(collecting, url, &image);
+    collecting->own_bytes += bytes.size;
+    take_image(collecting, url, bytes);
 }
 
 /* Takes the images of this installation; returns the addresses of the others. */
@@ -160,10 +176,11 @@ static const char **take_all_own(struct collecting *collecting, struct text_list
 {
     const char *public_url = collecting->request->public_url;
     const char **others = arena_array(collecting->job->work.arena, urls.count + 1, sizeof(*others));
+    struct asset_name name;
     *ret_count = 0;
     for (size_t i = 0; i < urls.count; i++)
-        if (public_url != NULL && content_image_is_own(public_url, urls.items[i]))
-            take_own(collecting, urls.items[i]);
+        if (public_url != NULL && content_image_own_name(public_url, urls.items[i], &name))
+            take_own(collecting, urls.items[i], &name);
         else if (text_starts_with(urls.items[i], "http://") || text_starts_with(urls.items[i], "https://"))
             others[(*ret_count)++] = urls.items[i];
     return others;

@@ -1,0 +1,86 @@
+/* The images of a page that this installation hosts: large ones take no memory of the job, and are left out together. */
+#include "fixtures/own_fail.h"
+
+#include "fixtures/engine_fixture.h"
+#include "fixtures/image_program.h"
+
+#include "base/guard.h"
+#include "engine/assets/assets.h"
+#include "jobs/types/page_files.h"
+
+enum { LARGE_COUNT = 5, LARGE_BYTES = 13 * 1000 * 1000, JOB_BYTES = 16 * 1000 * 1000, PAGE_BYTES = 5 * 1000 * 1000, WIDTH = 600 };
+
+static const char public_url[] = "https://mail.example";
+static const unsigned char png[] = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x07\0\0\0\x05\x08\0\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0";
+
+struct collection {
+    struct job job;
+    struct image_checker *checker;
+    struct page_files_request request;
+    struct page_files files;
+};
+
+/* The address of a stored PNG of this size; its last byte tells it from others. */
+static const char *stored_image(struct asset_store *store, size_t size, unsigned char last)
+{
+    struct error err;
+    unsigned char hash[SECRET_HASH_BYTES];
+    unsigned char *bytes = arena_alloc(arena, size);
+    memcpy(bytes, png, sizeof(png));
+    bytes[size - 1] = last;
+    sha256(bytes, size, hash);
+    struct asset_name name = asset_name_of(hash, ASSET_PNG);
+    assert_ok(asset_put(store, &name, bytes, size, &err), &err);
+    return asset_url(arena, public_url, &name);
+}
+
+static bool collect(void *context, struct error *err)
+{
+    struct collection *collection = context;
+    return page_files_collect(&collection->job, collection->checker, &collection->request, &collection->files, err);
+}
+
+static size_t members_of(const char *json_text)
+{
+    struct error err = { .code = ERR_NONE };
+    const json_t *json;
+    assert_ok(json_read(arena, json_text, strlen(json_text), (struct json_bounds){ .max_bytes = PAGE_BYTES }, &json, &err), &err);
+    return json_object_size(json);
+}
+
+/* The fifth large image is not read, and so has no facts. */
+static void test_large_images_are_taken_one_at_a_time(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    const char *urls[LARGE_COUNT + 1];
+    struct asset_store *store = asset_folder_new(folder);
+    ARENA_SCOPE of_job = arena_new(JOB_BYTES);
+    IMAGE_CHECKER_SCOPE checker = image_checker_new(image_program_path());
+    urls[0] = stored_image(store, 1000, 1);
+    for (unsigned char i = 1; i <= LARGE_COUNT; i++)
+        urls[i] = stored_image(store, LARGE_BYTES, i);
+    struct job_services services = { .assets = store };
+    struct collection collection = {
+        .job = { .work = work, .services = &services },
+        .checker = checker,
+        .request = { .urls = { urls, ARRAY_COUNT(urls) }, .public_url = public_url, .width = WIDTH, .max_bytes = PAGE_BYTES },
+    };
+    collection.job.work.arena = of_job;
+    assert_ok(guard_run(collect, &collection, "job", &err), &err);
+    assert_int_equal(collection.files.count, 1);
+    assert_int_equal(members_of(collection.files.json), 1);
+    assert_int_equal(members_of(collection.files.facts), LARGE_COUNT);
+    assert_int_equal(collection.files.notes.count, LARGE_COUNT);
+    for (size_t i = 0; i < LARGE_COUNT; i++)
+        assert_non_null(strstr(collection.files.notes.items[i], "are too large together"));
+    asset_store_free(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_large_images_are_taken_one_at_a_time),
+    };
+    return cmocka_run_group_tests_name("jobs: page files", tests, world_begin, world_end);
+}
