@@ -62,6 +62,7 @@ void renderer_end_idle(struct renderer *renderer)
 struct request_members {
     enum renderer_side side;
     const char *op;
+    const char *param; /* the argument of a request that is too large; NULL: source.content */
     const char *format;
     const char *content;
     const char *html;
@@ -125,7 +126,8 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     write_int_if(&json, "maxFrames", request->max_frames);
     json_object_end(&json);
     buf_add_char(line, '\n');
-    return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
+    return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, request->param != NULL ? request->param : "source.content",
+                                     "The content is too large.");
 }
 
 static bool renderer_request(struct renderer *renderer, struct arena *arena, const struct request_members *members,
@@ -220,9 +222,13 @@ bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer
 bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width, int64_t max_height,
                         const char *files_json, const json_t **ret_result, struct error *err)
 {
-    const struct request_members members = {
-        .side = VIEW_SIDE, .op = "drawPage", .content = html, .width = width, .max_height = max_height, .files_json = files_json
-    };
+    const struct request_members members = { .side = VIEW_SIDE,
+                                             .op = "drawPage",
+                                             .param = "html",
+                                             .content = html,
+                                             .width = width,
+                                             .max_height = max_height,
+                                             .files_json = files_json };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 

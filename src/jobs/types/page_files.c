@@ -14,6 +14,8 @@ enum {
     MAX_NOTES = 20,
     SHOWN_URL_CHARS = 200,
     FACTS_MAX_BYTES = 512 * 1024,
+    FILES_MAX_BYTES = 5 * 1000 * 1000,
+    OTHER_MEMBERS_BYTES = 64 * 1024, /* of the request that has the files and the HTML */
 };
 
 static const char too_large_together[] = "the images of the page are too large together";
@@ -196,6 +198,13 @@ static void fetch_others(struct collecting *collecting, size_t count)
     config.context = collecting;
     if (count > 0)
         fetch_all(&config, collecting->urls, count);
+}
+
+size_t page_files_room(const char *html)
+{
+    size_t used = 2 * strlen(html) + OTHER_MEMBERS_BYTES;
+    size_t left = used < RENDERER_MAX_REQUEST_BYTES ? RENDERER_MAX_REQUEST_BYTES - used : 0;
+    return left < FILES_MAX_BYTES ? left : FILES_MAX_BYTES;
 }
 
 bool page_files_collect(struct job *job, struct image_checker *checker, const struct page_files_request *request,

@@ -25,6 +25,9 @@ struct page_files {
     struct text_list notes;
 };
 
+/* The bytes of images that a request of the renderer has room for beside this HTML, whose escapes may double it. */
+size_t page_files_room(const char *html) NONNULL(1) PURE;
+
 /* Errors: SERVICE_UNAVAILABLE (the caller cancelled). */
 MUST_CHECK bool page_files_collect(struct job *job, struct image_checker *checker, const struct page_files_request *request,
                                    struct page_files *ret_files, struct error *err) NONNULL(1, 2, 3, 4, 5);

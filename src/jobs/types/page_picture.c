@@ -5,10 +5,6 @@
 #include "jobs/types/page_files.h"
 #include "render/renderer.h"
 
-#include <string.h>
-
-enum { FILES_MAX_BYTES = 5 * 1000 * 1000 }; /* the rest of a request is for the page */
-
 bool page_picture_take(struct job *job, struct image_checker *checker, const json_t *drawn, struct picture *ret_picture,
                        struct error *err)
 {
@@ -57,7 +53,7 @@ bool page_picture_draw(struct job *job, struct image_checker *checker, const cha
         .urls = missing_urls(arena, drawn),
         .public_url = job->work.engine->public_url,
         .width = width,
-        .max_bytes = FILES_MAX_BYTES,
+        .max_bytes = page_files_room(html),
     };
     if (request.urls.count > 0 && !page_files_collect(job, checker, &request, &files, err))
         return false;

@@ -4,21 +4,8 @@
 #include "render/renderer.h"
 
 #include <jansson.h>
-#include <string.h>
 
-enum {
-    IMAGES_MAX = 100,
-    FILES_MAX_BYTES = 5 * 1000 * 1000,
-    OTHER_MEMBERS_BYTES = 64 * 1024, /* of the request that has the files and the HTML */
-};
-
-/* What a request has left beside the HTML, whose escapes may double it. */
-static size_t room_for_files(const char *html)
-{
-    size_t used = 2 * strlen(html) + OTHER_MEMBERS_BYTES;
-    size_t left = used < RENDERER_MAX_REQUEST_BYTES ? RENDERER_MAX_REQUEST_BYTES - used : 0;
-    return left < FILES_MAX_BYTES ? left : FILES_MAX_BYTES;
-}
+enum { IMAGES_MAX = 100 };
 
 static struct text_list urls_of(struct arena *arena, const json_t *listed)
 {
@@ -47,7 +34,7 @@ bool sample_pictures_collect(struct job *job, struct image_checker *checker, con
         .urls = urls_of(job->work.arena, listed),
         .public_url = job->work.engine->public_url,
         .width = width,
-        .max_bytes = room_for_files(mail->html),
+        .max_bytes = page_files_room(mail->html),
     };
     return page_files_collect(job, checker, &request, ret_files, err);
 }

@@ -1,13 +1,19 @@
-/* The images of a page that this installation hosts: large ones take no memory of the job, and are left out together. */
+/* The images of a page that this installation hosts: large ones take no memory of the job. An image that a request has no room for
+ * is left out. */
 #include "fixtures/own_fail.h"
 
 #include "fixtures/engine_fixture.h"
 #include "fixtures/image_program.h"
+#include "fixtures/sidecar_bench.h"
 
 #include "base/guard.h"
+#include "base/text.h"
+#include "catalogue/jobs.h"
 #include "engine/assets/assets.h"
+#include "engine/ledger/ledger.h"
 #include "jobs/types/page_files.h"
 
+enum { PAGE_CHARS = 2000000, IMAGE_BYTES = 3 * 1000 * 1000 };
 enum { LARGE_COUNT = 5, LARGE_BYTES = 13 * 1000 * 1000, JOB_BYTES = 16 * 1000 * 1000, PAGE_BYTES = 5 * 1000 * 1000, WIDTH = 600 };
 
 static const char public_url[] = "https://mail.example";
@@ -77,10 +83,51 @@ static void test_large_images_are_taken_one_at_a_time(void **state)
     asset_store_free(store);
 }
 
+/* A renderer whose picture of a page is a PNG, and whose page names this image. */
+static struct renderer *renderer_that_misses(const char *url)
+{
+    struct bench bench = { .arena = arena };
+    snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
+    const char *on = arena_printf(arena, "ok(request, { png: '%s', width: 7, height: 5, isCut: false, missing: ['%s'] });",
+                                  base64_encode(arena, png, sizeof(png)), url);
+    return renderer_new(&(struct renderer_config){ .node_path = "node", .script_path = write_script(&bench, on) });
+}
+
+/* A page of as many characters as content.htmlToPng takes, each of three bytes. */
+static char *large_page(void)
+{
+    char *html = arena_alloc(arena, 3 * PAGE_CHARS + 1);
+    for (size_t i = 0; i < PAGE_CHARS; i++)
+        memcpy(html + 3 * i, "\u20AC", 3);
+    return html;
+}
+
+/* the page is drawn without the images that its request has no room for. */
+static void test_a_large_page_leaves_images_out(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t job_id;
+    struct asset_store *store = asset_folder_new(folder);
+    struct renderer *renderer = renderer_that_misses(stored_image(store, IMAGE_BYTES, 1));
+    const struct draw_page_payload payload = {
+        .html = large_page(), .width = WIDTH, .max_height = WIDTH, .public_url = public_url
+    };
+    work.engine->public_url = public_url;
+    assert_ok(ledger_enqueue(&work, draw_page_job(arena, &payload), work.now_us, NULL, &job_id, &err), &err);
+    run_until((struct job_services){ .renderer = renderer, .assets = store, .image_program = image_program_path() }, nothing_to_do,
+              0);
+    work.engine->public_url = NULL;
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'draw_page' and state = 'done'"), 1);
+    renderer_free(renderer);
+    asset_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_large_images_are_taken_one_at_a_time),
+        TEST(test_a_large_page_leaves_images_out),
     };
     return cmocka_run_group_tests_name("jobs: page files", tests, world_begin, world_end);
 }

@@ -3,12 +3,12 @@
 
 #include "fixtures/engine_fixture.h"
 #include "fixtures/image_program.h"
+#include "fixtures/sidecar_bench.h"
 
 #include "catalogue/jobs.h"
 #include "engine/emails/preview_images.h"
 #include "engine/ledger/ledger.h"
 #include "jobs/spare_pictures.h"
-#include "render/renderer.h"
 
 #define PNG "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
@@ -27,30 +27,23 @@ static int begin(void **state)
 #undef TEST
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
 
-/* A renderer that prepares a mail with an embedded image, and then replies this. */
-static struct renderer *renderer_that_replies(const char *reply)
+/* A renderer that prepares a mail with an embedded image, and then gives this answer. */
+static struct renderer *renderer_that_answers(const char *answer)
 {
-    const char *path = arena_printf(arena, "%s/script.mjs", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fprintf(file,
-            "import { createInterface } from 'node:readline';\n"
-            "createInterface({ input: process.stdin }).on('line', (line) => {\n"
-            "  const { id, op } = JSON.parse(line);\n"
-            "  console.log(JSON.stringify({ id, ...(op === 'prepare' ? { ok: true, result: %s } : %s) }));\n"
-            "});\n",
-            prepare, reply);
-    fclose(file);
-    return renderer_new(&(struct renderer_config){ .node_path = "node", .script_path = path });
+    struct bench bench = { .arena = arena };
+    snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
+    const char *on = arena_printf(arena, "if (request.op === 'prepare') ok(request, %s); else reply({ id: request.id, ...%s });",
+                                  prepare, answer);
+    return renderer_new(&(struct renderer_config){ .node_path = "node", .script_path = write_script(&bench, on) });
 }
 
 /* Imports the mail, and runs the upkeep some days later. */
-static void import_and_tidy(const char *reply, int64_t days)
+static void import_and_tidy(const char *answer, int64_t days)
 {
     struct error err;
     int64_t job_id;
     const struct import_email_payload payload = { .content = "x", .format = "html", .public_url = "https://mail.example" };
-    struct renderer *renderer = renderer_that_replies(reply);
+    struct renderer *renderer = renderer_that_answers(answer);
     struct asset_store *store = asset_folder_new(folder);
     assert_ok(ledger_enqueue(&work, import_email_job(arena, &payload), work.now_us, NULL, &job_id, &err), &err);
     run_until((struct job_services){ .renderer = renderer, .assets = store, .image_program = image_program_path() }, nothing_to_do,

@@ -50,6 +50,10 @@ static void test_large_request_and_reply(void **state)
     memset(huge, 'h', RENDERER_MAX_REQUEST_BYTES);
     assert_null(prepare_html(bench, renderer, huge, &err));
     assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    assert_string_equal(err.param, "source.content");
+    assert_false(renderer_draw_page(renderer, bench->arena, huge, 1, 1, "{}", &result, &err));
+    assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    assert_string_equal(err.param, "html");
     prepare_well(bench, renderer, "x");
     renderer_free(renderer);
 }
