@@ -141,7 +141,7 @@ static bool send_request_bytes(struct renderer_process *process, const struct bu
     if (count > 0)
         *sent += (size_t)count;
     if (count < 0 && errno != EAGAIN && errno != EINTR)
-        return fail_stopped(err, strerror(errno));
+        return fail_stopped(err, errno == EPIPE ? "standard input closed" : strerror(errno));
     return true;
 }
 
