@@ -45,6 +45,7 @@ describe('time stays in proportion', () => {
     'opening braces': '{{'.repeat(1_000_000),
     'opening braces of tags': '{%'.repeat(1_000_000),
     'template expressions': '{{ a }}\n'.repeat(100_000),
+    'a long name without an end': `<mj-${'a'.repeat(200_000)}`,
   };
   for (const [name, text] of Object.entries(MJML)) {
     test(`R-224: MJML with ${name}`, async () => {

@@ -16,7 +16,8 @@ const OPTIONS = { ignoreIncludes: true, filePath: '', actualPath: '', keepCommen
   useMjmlConfigOptions: false, validationLevel: 'soft', preprocessors: [] };
 
 const COMMENT = /<!--[^]*?(?:-->|$)/g;
-const MJML_TAG = /<(\/?)(mjml|mj-[\w-]+)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
+/** The name is taken as a whole: otherwise a long name without an end would be tried in all its lengths. */
+const MJML_TAG = /<(\/?)(mjml|mj-[\w-]+(?![\w-]))((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
 
 /** Elements that mjml accepts although they are not components. */
 const NOT_COMPONENTS = new Set(['mjml', 'mj-all', 'mj-class', 'mj-selector', 'mj-html-attribute']);
