@@ -71,14 +71,15 @@ static size_t write_utf8(unsigned long point, char out[4])
     return size;
 }
 
-/* The character of a numeric reference such as &#39; 0: none. */
+/* The character of a numeric reference such as &#39; 0: none. Digits only: strtoul would take spaces, signs and a second 0x too. */
 static unsigned long numeric_point(const char *at)
 {
     bool is_hex = at[2] == 'x' || at[2] == 'X';
-    char *end;
-    unsigned long point = strtoul(at + (is_hex ? 3 : 2), &end, is_hex ? 16 : 10);
+    const char *digits = at + (is_hex ? 3 : 2);
+    size_t size = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+    unsigned long point = size > 0 && digits[size] == ';' ? strtoul(digits, NULL, is_hex ? 16 : 10) : 0;
     bool is_character = point > 0 && point <= LAST_POINT && (point < 0xd800 || point > 0xdfff);
-    return *end == ';' && is_character ? point : 0;
+    return is_character ? point : 0;
 }
 
 /* The bytes of a reference before its `;`. Of a longer text, which is no reference, one byte more than a reference can have. */

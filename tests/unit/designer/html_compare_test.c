@@ -72,6 +72,14 @@ static void test_references_have_at_most_ten_bytes(void **state)
     assert_string_equal(html_parts_read(arena, "&#000000065;")->texts.items[0].text, "&#000000065;");
 }
 
+static void test_a_reference_without_digits_is_text(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "&# 65;", "&#+65;", "&#-65;", "&#x 41;", "&#x0x41;", "&#;", "&#x;", "&#6 5;" };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        assert_string_equal(html_parts_read(arena, texts[i])->texts.items[0].text, texts[i]);
+}
+
 /* A search of the whole rest for the end of each reference would take minutes. */
 static void test_unknown_references_take_linear_time(void **state)
 {
@@ -131,6 +139,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_parts_are_those_that_a_reader_sees, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_html_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_references_have_at_most_ten_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_reference_without_digits_is_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unknown_references_take_linear_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_equal_documents_have_no_differences, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_differences_are_as_few_as_possible, set_up, tear_down),
