@@ -144,20 +144,12 @@ static void exchange_run(struct http_exchange *exchange)
         watch_suspended(exchange);
 }
 
-/* The client that a proxy on this machine names. It needs no option for that. */
-static bool client_of_local_proxy(const struct http_exchange *exchange, struct gate_address *ret_address)
-{
-    const char *forwarded_for = exchange->headers.values[HEADER_X_FORWARDED_FOR];
-    return forwarded_for != NULL && !gate_address_of_peer(http_exchange_peer(exchange), ret_address) &&
-           gate_address_of_forwarded(forwarded_for, ret_address);
-}
-
 /* The address whose share of the memory a body takes while its caller is unknown. */
 static uint64_t address_of_body(const struct http_exchange *exchange)
 {
     uint64_t address = 0;
     struct visitor visitor = visitor_of(exchange);
-    if (visitor.is_counted || client_of_local_proxy(exchange, &visitor.address))
+    if (visitor.is_counted)
         memcpy(&address, visitor.address.bytes, sizeof(address));
     return address;
 }
@@ -180,11 +172,11 @@ static void exchange_admit(struct http_exchange *exchange)
     connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
-/* The requests of such a proxy come from several clients. */
+/* The requests of a proxy on this machine, which names their clients, come from several of them. */
 static void uncount_local_proxy(struct http_exchange *exchange)
 {
     struct gate_address ignored;
-    if (client_of_local_proxy(exchange, &ignored))
+    if (!gate_address_of_peer(http_exchange_peer(exchange), &ignored) && visitor_of(exchange).is_counted)
         connection_uncount(exchange->connection);
 }
 

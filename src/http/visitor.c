@@ -12,9 +12,8 @@ struct visitor visitor_of(const struct http_exchange *exchange)
 {
     const struct sockaddr *peer = http_exchange_peer(exchange);
     struct visitor visitor = { .is_counted = false };
-    visitor.is_counted = guard_peer_is_trusted(exchange->server->guard, peer)
-                             ? gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &visitor.address)
-                             : gate_address_of_peer(peer, &visitor.address);
+    bool is_proxy = guard_peer_is_trusted(exchange->server->guard, peer) || !gate_address_of_peer(peer, &visitor.address);
+    visitor.is_counted = !is_proxy || gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &visitor.address);
     return visitor;
 }
 

@@ -1,7 +1,8 @@
 /*
  * Visitor: the client of a request without a credential. Its requests count
  * against the address gate, except those whose address is not known: of a proxy
- * on this machine that does not name its client.
+ * that does not name its client. A peer on this machine is taken for a proxy
+ * without an option, because nobody else can be one.
  */
 #pragma once
 

@@ -371,18 +371,30 @@ static void assert_refused_before_its_body(const char *target)
     assert_status(429);
 }
 
-static void the_rate_of_an_address_is_judged_before_its_body(void **state)
+static void assert_rate_is_judged(void)
 {
-    (void)state;
-    const char *const proxies[] = { "127.0.0.1", NULL };
-    const struct http_server_config config = { .listen = "127.0.0.1:0", .trusted_proxies = proxies };
-    start_with(&config);
     struct gate_address address;
     assert_true(gate_address_of_forwarded("192.0.2.1", &address));
     assert_true(address_gate_take(server->gate, &address, 1000 * ADDRESS_GATE_FULL, clock_monotonic_us()));
     assert_refused_before_its_body("/reports/ses/x");
     assert_refused_before_its_body("/integrations/stripe/webhook/x");
     assert_refused_before_its_body("/u/");
+}
+
+static void the_rate_of_an_address_is_judged_before_its_body(void **state)
+{
+    (void)state;
+    const char *const proxies[] = { "127.0.0.1", NULL };
+    const struct http_server_config config = { .listen = "127.0.0.1:0", .trusted_proxies = proxies };
+    start_with(&config);
+    assert_rate_is_judged();
+}
+
+/* Without the option, a proxy on this machine names its client as well. */
+static void a_client_of_a_local_proxy_has_a_rate(void **state)
+{
+    (void)state;
+    assert_rate_is_judged();
 }
 
 /* The tree of a message is counted until the work that reads it has ended. */
@@ -424,6 +436,7 @@ int main(void)
         WITH_SERVER(a_tree_has_a_bound),
         WITH_SERVER(unknown_callers_hold_an_eighth_of_the_memory),
         WITH_OWN_SERVER(the_rate_of_an_address_is_judged_before_its_body),
+        WITH_SERVER(a_client_of_a_local_proxy_has_a_rate),
         WITH_SERVER(a_tree_is_counted_when_its_client_has_left),
         WITH_OWN_SERVER(the_memory_of_all_bodies_has_one_bound),
     };
