@@ -195,6 +195,9 @@ void api_stop(struct api *api, struct call *call) NONNULL(1, 2);
 /* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
 
+/* The same for a call that begins a session. It counts as a call of the policy capabilities.read. */
+extern const struct operation *const api_session_check[];
+
 /* Candidates of a sealed download link, and of the picture of a preview. The only argument is `token`; no credential is needed. */
 extern const struct operation *const api_signed_download[];
 extern const struct operation *const api_signed_preview[];

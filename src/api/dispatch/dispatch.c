@@ -8,6 +8,7 @@
 
 #include "api/decode.h"
 #include "base/clock.h"
+#include "catalogue/policies.h"
 
 static const struct arg_shape no_arguments;
 
@@ -34,6 +35,21 @@ static const struct operation connection_check = {
     .handler = reply_empty_object,
 };
 const struct operation *const api_connection_check[] = { &connection_check, NULL };
+
+/* A session takes memory until it has been idle for long, so that its begin has a rate: that of reading what it is told. */
+static const struct operation session_check = {
+    .id = "session.check",
+    .index = -1,
+    .summary = "Authenticates the begin of a session",
+    .mode = OP_MEMORY,
+    .reach = REACH_ORGANIZATION,
+    .policy = &rate_policies[RATE_CAPABILITIES_READ],
+    .status = 200,
+    .built = true,
+    .args = &no_arguments,
+    .handler = reply_empty_object,
+};
+const struct operation *const api_session_check[] = { &session_check, NULL };
 
 /* ---- Finding the operation ---- */
 

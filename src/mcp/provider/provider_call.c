@@ -15,10 +15,15 @@ static void on_provider_call_progress(struct call *call, double progress, double
     mcp_progress(provider_call->request, progress, total, message);
 }
 
+static bool is_check(const struct call *call)
+{
+    return call->candidates == api_connection_check || call->candidates == api_session_check;
+}
+
 static void on_provider_call_completed(struct call *call)
 {
     struct provider_call *provider_call = call->transport_data;
-    if (!call->ok && call->candidates == api_connection_check)
+    if (!call->ok && is_check(call))
         mcp_refuse_error(provider_call->request, &call->error);
     else
         provider_call->answer(provider_call);
@@ -56,7 +61,8 @@ struct provider_call *provider_check(const struct catalogue_provider *catalogue,
 {
     /* The local owner needs no check: the process runs on the owner's own data. Start-up must not open that data. */
     bool known = request->credentials.kind == CREDENTIAL_LOCAL_OWNER;
-    return provider_call_new(catalogue, request, known ? NULL : api_connection_check, answer);
+    const struct operation *const *check = request->method == MCP_INITIALIZE ? api_session_check : api_connection_check;
+    return provider_call_new(catalogue, request, known ? NULL : check, answer);
 }
 
 static void answer_stored_refusal(struct provider_call *provider_call)

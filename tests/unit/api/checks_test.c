@@ -274,6 +274,22 @@ static void test_a_connection_check_answers_who(void **state)
     assert_int_equal(visit->call.who.scopes, SCOPE_CONTACTS);
 }
 
+static struct visit *begin_session(const char *key)
+{
+    struct visit *visit = with_key(visit_new(&memory_op, NULL), key);
+    visit->call.candidates = api_session_check;
+    return visit_run(visit);
+}
+
+static void test_the_begin_of_a_session_is_counted(void **state)
+{
+    (void)state;
+    const char *key = key_new(1, 1, SCOPE_CONTACTS, 1);
+    for (int64_t left = rate_policies[RATE_CAPABILITIES_READ].limit; left-- > 0;)
+        assert_int_equal(begin_session(key)->call.rate.remaining, left);
+    assert_refusal(begin_session(key), ERR_RATE_LIMITED, "", "");
+}
+
 /* ---- Brands ---- */
 
 static struct visit *in_brand(const char *key, const char *brand)
@@ -573,6 +589,7 @@ int main(void)
         WORLD_TEST(test_a_member_reaches_some_brands),
         WORLD_TEST(test_a_session_has_one_window),
         WORLD_TEST(test_a_connection_check_answers_who),
+        WORLD_TEST(test_the_begin_of_a_session_is_counted),
         WORLD_TEST(test_a_brand_key_reaches_one_brand),
         WORLD_TEST(test_a_brand_that_is_not_ready),
         WORLD_TEST(test_an_organization_key_names_its_brand),

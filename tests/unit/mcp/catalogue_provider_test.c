@@ -47,6 +47,7 @@ static const struct operation *const send_candidates[] = { &op_send, NULL };
 static const struct operation *const control_candidates[] = { &op_stop, &op_start, NULL };
 static const char *const control_values[] = { "stop", "start", NULL };
 const struct operation *const api_connection_check[] = { &op_check, NULL };
+const struct operation *const api_session_check[] = { &op_check, NULL };
 const struct operation operations[] = { { .id = "nothing", .args = &no_fields } };
 const size_t operation_count = ARRAY_COUNT(operations);
 static const char *const list_arguments[] = { "limit", "q", NULL };
@@ -149,6 +150,7 @@ static struct api {
 static struct {
     unsigned calls;
     unsigned checks;
+    unsigned session_checks;
     unsigned cancelled;
     const struct operation *op;
     char body[1024];
@@ -166,6 +168,7 @@ static struct {
     enum error_code error;  /* or this */
     int64_t bound_brand_id; /* of the credential */
     bool key_is_bad;
+    bool window_is_full; /* of the begins of sessions */
     bool progress;
     bool is_slow; /* calls are not answered on the thread that reads them */
 } engine;
@@ -208,7 +211,9 @@ void api_submit(struct api *api, struct call *call)
     (void)api;
     assert_true(call->input.flat);
     assert_int_equal(strncmp(call->request_id, "req_", 4), 0);
-    bool is_check = call->candidates == api_connection_check;
+    bool is_session_check = call->candidates == api_session_check;
+    bool is_check = is_session_check || call->candidates == api_connection_check;
+    asked.session_checks += is_session_check;
     if (is_check)
         asked.checks++;
     else
@@ -217,6 +222,8 @@ void api_submit(struct api *api, struct call *call)
     enum error_code code = is_check ? ERR_NONE : engine.error;
     if (engine.key_is_bad)
         code = ERR_INVALID_API_KEY;
+    if (is_session_check && engine.window_is_full)
+        code = ERR_RATE_LIMITED;
     call->ok = code == ERR_NONE && call->input.refusal.code == ERR_NONE;
     if (code == ERR_NONE)
         call->error = call->input.refusal;
@@ -900,6 +907,23 @@ static void test_a_bound_connection_stays_in_its_brand(void **state)
     case_stdio_free(client);
 }
 
+/* A key could begin sessions without a bound. */
+static void test_the_begin_of_a_session_has_a_rate(void **state)
+{
+    static const char initialize[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
+                                     "{\"protocolVersion\":\"2025-11-25\"}}";
+    int status = 0;
+    const char *session = case_initialize(server_of(state), "2025-11-25", "{}");
+    assert_non_null(session);
+    assert_int_equal(asked.session_checks, 1);
+    engine.window_is_full = true;
+    assert_has(case_post(server_of(state), NULL, initialize, &status), "RATE_LIMITED");
+    assert_int_equal(status, 429);
+    case_post(server_of(state), session, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}", &status);
+    assert_int_equal(status, 200);
+    assert_int_equal(asked.session_checks, 2);
+}
+
 static void test_lists_need_a_good_key(void **state)
 {
     static const char *const methods[] = { "tools/list", "prompts/list", "resources/list", "resources/templates/list",
@@ -1086,6 +1110,7 @@ int main(void)
         WITH(test_brand_connections_do_not_create),
         WITH(test_a_call_names_its_brand),
         WITH(test_a_bound_connection_stays_in_its_brand),
+        WITH(test_the_begin_of_a_session_has_a_rate),
         WITH(test_lists_need_a_good_key),
         cmocka_unit_test_setup_teardown(test_an_operator_leaves_tools_out, set_up_chosen, tear_down),
         cmocka_unit_test(test_misspelt_names_are_refused),
