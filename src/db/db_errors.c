@@ -64,14 +64,27 @@ bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *
     return false;
 }
 
+/* The part of the server's message that quotes no value. Those about data (class 22) do, such as: invalid input syntax for type
+ * bigint: "x". Another language than English has other quotation marks, which are no ASCII. */
+static size_t size_without_values(const char *sqlstate, const char *message)
+{
+    bool is_about_data = strncmp(sqlstate, "22", 2) == 0;
+    size_t size = 0;
+    while (message[size] != '\0' && !(is_about_data && (message[size] == '"' || (unsigned char)message[size] >= 0x80)))
+        size++;
+    return size;
+}
+
 /* The server's detail and context are left out, because they quote the data. */
 bool db_fail_with_result(struct error *err, const PGresult *result, const struct db_statement *statement)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
-    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *message = primary != NULL ? primary : "";
     db_fail_with_sqlstate(err, sqlstate != NULL ? sqlstate : "08000", constraint);
-    return error_because(err, "%s: %s", statement != NULL ? statement->name : "script", message != NULL ? message : "");
+    return error_because(err, "%s: %.*s", statement != NULL ? statement->name : "script",
+                         (int)size_without_values(err->sqlstate, message), message);
 }
 
 bool db_error_is_retryable(const struct error *err)

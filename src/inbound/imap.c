@@ -53,6 +53,14 @@ static bool must_stop(struct imap_poller *poller)
     return is_stopping;
 }
 
+static void log_failure(const char *event, const struct error *err)
+{
+    struct log_line line;
+    log_begin(&line, LOG_WARNING, event);
+    log_error_members(&line, err);
+    log_end(&line);
+}
+
 /* ---- One command ---- */
 
 static bool has_stopped(void *context)
@@ -81,7 +89,7 @@ static bool record(struct imap_poller *poller, const struct buf *message, const 
     bool is_recorded = inbound_receive(poller->api, arena, &mail, &ignored, &err);
     *ret_flag = is_recorded ? "\\Deleted" : "\\Flagged";
     if (!is_recorded)
-        log_event(LOG_WARNING, "imap.message", "A message could not be recorded: %s", err.message);
+        log_failure("imap.message", &err);
     return is_recorded || err.code == ERR_INVALID_REQUEST || err.code == ERR_PAYLOAD_TOO_LARGE;
 }
 
@@ -196,7 +204,7 @@ static void poll_stored(struct imap_client *client, struct imap_poller *poller)
         ok = poll_next_stored(client, poller, &has_polled, &err);
     if (!ok) {
         if (!poller->has_failed)
-            log_event(LOG_WARNING, "imap.database", "%s (%s)", err.message, err.cause);
+            log_failure("imap.database", &err);
         db_disconnect(poller->conn);
         poller->conn = NULL;
     }

@@ -27,6 +27,8 @@ test('a mailbox is emptied as its reports are recorded', { timeout: 600_000, ski
   const server = await installation.serve();
   const failed = () => server.log.some((line) => line.includes('imap.message'));
   await until('the first message could not be recorded', failed, WAIT_MS).catch((problem) => assert.fail(`${problem.message}\n${server.log.join('\n')}\n${dovecot.log()}`));
+  const { errorCode, sqlstate } = JSON.parse(server.log.find((line) => line.includes('imap.message')));
+  assert.deepEqual({ errorCode, sqlstate }, { errorCode: 'INTERNAL_ERROR', sqlstate: '42P01' }, 'the log has the error as any other');
   assert.equal(dovecot.messages().length, 3, 'all of them stay');
   await sql(installation, 'alter table report_counts_away rename to report_counts');
   await until('the mailbox is empty', () => dovecot.messages().length === 0, WAIT_MS);

@@ -288,11 +288,34 @@ static void test_invalid_utf8_is_the_callers_fault(void **state)
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
 }
 
+/* The cause of an error goes into the log, which has no values. */
+static void test_causes_quote_no_values(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {
+        "select 'ada@example.com'::bigint",
+        "select 'ada@example.com'::timestamptz",
+        "select '{\"ada@example.com\"'::jsonb",
+        "create temp table quoting (email text primary key, constraint no_ada check (email not like 'ada%'))",
+        "insert into quoting values ('bob@example.com'), ('bob@example.com')",
+        "insert into quoting values ('ada@example.com')",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(scripts); i++) {
+        struct error err = { .code = ERR_NONE };
+        assert_int_equal(db_script(conn, scripts[i], &err), i == 3);
+        assert_null(strstr(err.cause, "@example.com"));
+        assert_true(i == 3 || strlen(err.cause) > strlen("script: "));
+        if (i > 3)
+            assert_non_null(strstr(err.cause, i == 4 ? "quoting_pkey" : "no_ada"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_values_come_back),          TEST(test_server_understands),       TEST(test_nulls_come_back),
         TEST(test_optional_values_come_back), TEST(test_unfit_values_are_refused), TEST(test_invalid_utf8_is_the_callers_fault),
+        TEST(test_causes_quote_no_values),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
