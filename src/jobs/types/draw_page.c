@@ -21,8 +21,9 @@ static bool execute(struct job *job, struct error *err)
     struct drawn_page *drawn = arena_alloc(job->work.arena, sizeof(*drawn));
     IMAGE_CHECKER_SCOPE checker = image_checker_new(job->services->image_program);
     job->result = drawn;
-    return page_picture_draw(job, checker, payload->html, payload->width, payload->max_height, &drawn->page, err) &&
-           content_image_host(job, payload->public_url, &drawn->page.picture, "generated", NULL, &drawn->hosted, err);
+    if (!page_picture_draw(job, checker, payload->html, payload->width, payload->max_height, &drawn->page, err))
+        return content_image_blame("html", err);
+    return content_image_host(job, payload->public_url, &drawn->page.picture, "generated", NULL, &drawn->hosted, err);
 }
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)

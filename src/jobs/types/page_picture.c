@@ -18,7 +18,7 @@ bool page_picture_take(struct job *job, struct image_checker *checker, const jso
     ret_picture->bytes = (struct bytes){ bytes, size };
     return image_check(checker, bytes, size, &ret_picture->facts, err) &&
            (ret_picture->facts.type == IMAGE_PNG ||
-            fail(err, ERR_INVALID_REQUEST, "html", "The picture cannot be used: %s.", ret_picture->facts.problem));
+            fail(err, ERR_INVALID_REQUEST, NULL, "The picture cannot be used: %s.", ret_picture->facts.problem));
 }
 
 static struct text_list missing_urls(struct arena *arena, const json_t *drawn)

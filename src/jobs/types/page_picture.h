@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-/* Takes the checked picture from the reply of renderer_draw_page. Errors: SERVICE_UNAVAILABLE (the checker), INVALID_REQUEST (html:
- * the picture is too large). */
+/* Takes the checked picture from the reply of renderer_draw_page. Errors: SERVICE_UNAVAILABLE (the checker), INVALID_REQUEST
+ * (without a param: the picture is too large). */
 MUST_CHECK bool page_picture_take(struct job *job, struct image_checker *checker, const json_t *drawn, struct picture *ret_picture,
                                   struct error *err) NONNULL(1, 2, 3, 4, 5);
 
@@ -23,7 +23,7 @@ struct page_picture {
     struct text_list notes;
 };
 
-/* Errors: those of renderer_draw_page; SERVICE_UNAVAILABLE (the checker, a caller that cancelled); INVALID_REQUEST (html: the
- * picture is too large). */
+/* Errors: those of renderer_draw_page; SERVICE_UNAVAILABLE (the checker, a caller that cancelled); INVALID_REQUEST (without a
+ * param: the picture is too large). The caller names the argument that has the page. */
 MUST_CHECK bool page_picture_draw(struct job *job, struct image_checker *checker, const char *html, int64_t width,
                                   int64_t max_height, struct page_picture *ret_page, struct error *err) NONNULL(1, 2, 3, 6, 7);

@@ -83,13 +83,14 @@ static void test_large_images_are_taken_one_at_a_time(void **state)
     asset_store_free(store);
 }
 
-/* A renderer whose picture of a page is a PNG, and whose page names this image. */
-static struct renderer *renderer_that_misses(const char *url)
+/* A renderer whose picture of a page has these bytes, and whose page names this image. */
+static struct renderer *renderer_that_draws(struct bytes picture, const char *url)
 {
     struct bench bench = { .arena = arena };
     snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
-    const char *on = arena_printf(arena, "ok(request, { png: '%s', width: 7, height: 5, isCut: false, missing: ['%s'] });",
-                                  base64_encode(arena, png, sizeof(png)), url);
+    const char *missing = url != NULL ? arena_printf(arena, "'%s'", url) : "";
+    const char *on = arena_printf(arena, "ok(request, { png: '%s', width: 7, height: 5, isCut: false, missing: [%s] });",
+                                  base64_encode(arena, picture.data, picture.size), missing);
     return renderer_new(&(struct renderer_config){ .node_path = "node", .script_path = write_script(&bench, on) });
 }
 
@@ -109,7 +110,7 @@ static void test_a_large_page_leaves_images_out(void **state)
     struct error err;
     int64_t job_id;
     struct asset_store *store = asset_folder_new(folder);
-    struct renderer *renderer = renderer_that_misses(stored_image(store, IMAGE_BYTES, 1));
+    struct renderer *renderer = renderer_that_draws((struct bytes){ png, sizeof(png) }, stored_image(store, IMAGE_BYTES, 1));
     const struct draw_page_payload payload = {
         .html = large_page(), .width = WIDTH, .max_height = WIDTH, .public_url = public_url
     };
@@ -123,11 +124,39 @@ static void test_a_large_page_leaves_images_out(void **state)
     asset_store_free(store);
 }
 
+static int64_t failed_with(const char *kind, const char *param)
+{
+    return number_of(arena_printf(
+        arena, "select count(*) from jobs where kind = '%s' and state = 'failed' and result_error->>'param' = '%s'", kind, param));
+}
+
+/* The page of an animation is made of the prompt; its caller has given no html. */
+static void test_a_picture_that_cannot_be_used_names_the_argument(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t job_id;
+    static const unsigned char nothing[] = "no picture";
+    struct asset_store *store = asset_folder_new(folder);
+    struct renderer *renderer = renderer_that_draws((struct bytes){ nothing, sizeof(nothing) }, NULL);
+    const struct draw_page_payload page = { .html = "<p>Hi", .width = WIDTH, .max_height = WIDTH, .public_url = public_url };
+    const struct make_gif_payload animation = { .prompt = "\"Hi\"", .width = WIDTH, .public_url = public_url };
+    assert_ok(ledger_enqueue(&work, draw_page_job(arena, &page), work.now_us, NULL, &job_id, &err), &err);
+    assert_ok(ledger_enqueue(&work, make_gif_job(arena, &animation), work.now_us, NULL, &job_id, &err), &err);
+    run_until((struct job_services){ .renderer = renderer, .assets = store, .image_program = image_program_path() }, nothing_to_do,
+              0);
+    assert_int_equal(failed_with("draw_page", "html"), 1);
+    assert_int_equal(failed_with("make_gif", "prompt"), 1);
+    renderer_free(renderer);
+    asset_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_large_images_are_taken_one_at_a_time),
         TEST(test_a_large_page_leaves_images_out),
+        TEST(test_a_picture_that_cannot_be_used_names_the_argument),
     };
     return cmocka_run_group_tests_name("jobs: page files", tests, world_begin, world_end);
 }
