@@ -157,6 +157,16 @@ void json_quote(struct buf *out, const char *text, size_t size)
     } while (start < size);
 }
 
+size_t json_quoted_size(const char *text, size_t size)
+{
+    size_t quoted = size + 2;
+    for (size_t i = 0; i < size; i++) {
+        char escape = escapes[(unsigned char)text[i]];
+        quoted += escape == 0 ? 0 : escape == 'u' ? ESCAPE_MAX_BYTES - 1 : 1;
+    }
+    return quoted;
+}
+
 void json_key(struct json_writer *json, const char *name)
 {
     begin_value(json);

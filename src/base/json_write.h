@@ -59,3 +59,6 @@ size_t json_digits(double value, char ret_digits[JSON_NUMBER_MAX_CHARS]) NONNULL
 
 /* Appends `text` as a quoted JSON string to a plain buffer. */
 void json_quote(struct buf *out, const char *text, size_t size) NONNULL(1);
+
+/* The bytes that json_quote appends. */
+size_t json_quoted_size(const char *text, size_t size) PURE;

@@ -200,9 +200,10 @@ static void fetch_others(struct collecting *collecting, size_t count)
         fetch_all(&config, collecting->urls, count);
 }
 
-size_t page_files_room(const char *html)
+size_t page_files_room(const char *html, const char *text)
 {
-    size_t used = 2 * strlen(html) + OTHER_MEMBERS_BYTES;
+    size_t of_text = text != NULL ? json_quoted_size(text, strlen(text)) : 0;
+    size_t used = json_quoted_size(html, strlen(html)) + of_text + OTHER_MEMBERS_BYTES;
     size_t left = used < RENDERER_MAX_REQUEST_BYTES ? RENDERER_MAX_REQUEST_BYTES - used : 0;
     return left < FILES_MAX_BYTES ? left : FILES_MAX_BYTES;
 }

@@ -25,8 +25,9 @@ struct page_files {
     struct text_list notes;
 };
 
-/* The bytes of images that a request of the renderer has room for beside this HTML, whose escapes may double it. */
-size_t page_files_room(const char *html) NONNULL(1) PURE;
+/* The bytes of images that a request of the renderer has room for beside this HTML and plain text, with their escapes. `text` may
+ * be NULL. */
+size_t page_files_room(const char *html, const char *text) NONNULL(1) PURE;
 
 /* Errors: SERVICE_UNAVAILABLE (the caller cancelled). */
 MUST_CHECK bool page_files_collect(struct job *job, struct image_checker *checker, const struct page_files_request *request,

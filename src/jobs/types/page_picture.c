@@ -53,7 +53,7 @@ bool page_picture_draw(struct job *job, struct image_checker *checker, const cha
         .urls = missing_urls(arena, drawn),
         .public_url = job->work.engine->public_url,
         .width = width,
-        .max_bytes = page_files_room(html),
+        .max_bytes = page_files_room(html, NULL),
     };
     if (request.urls.count > 0 && !page_files_collect(job, checker, &request, &files, err))
         return false;

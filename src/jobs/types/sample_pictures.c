@@ -34,7 +34,7 @@ bool sample_pictures_collect(struct job *job, struct image_checker *checker, con
         .urls = urls_of(job->work.arena, listed),
         .public_url = job->work.engine->public_url,
         .width = width,
-        .max_bytes = page_files_room(mail->html),
+        .max_bytes = page_files_room(mail->html, mail->text),
     };
     return page_files_collect(job, checker, &request, ret_files, err);
 }

@@ -163,6 +163,7 @@ static void test_escapes_at_every_place_of_a_word(void **state)
                 struct page page;
                 begin(&page);
                 json_quote(&page.out, text, sizeof(text));
+                assert_int_equal(json_quoted_size(text, sizeof(text)), page.out.size);
                 size_t escape_bytes = is_plain((unsigned char)byte) ? 1 : page.out.size - 2 - (sizeof(text) - 1);
                 assert_int_equal(page.out.size, 2 + sizeof(text) - 1 + escape_bytes);
                 assert_true(is_plain((unsigned char)byte) || escape_bytes == 2 || escape_bytes == 6);

@@ -103,6 +103,26 @@ static char *large_page(void)
     return html;
 }
 
+static char *repeated(char byte, size_t size)
+{
+    char *text = arena_alloc(arena, size + 1);
+    memset(text, byte, size);
+    text[size] = '\0';
+    return text;
+}
+
+/* A page counts as often as the request has it, once, and by what its own escapes take. */
+static void test_the_room_beside_a_page(void **state)
+{
+    (void)state;
+    enum { LARGE = 5000000, MOST = RENDERER_MAX_REQUEST_BYTES };
+    assert_in_range(page_files_room(repeated('a', LARGE), NULL), MOST - LARGE - 100000, MOST - LARGE);
+    assert_int_equal(page_files_room(repeated('"', LARGE), NULL), 0);
+    assert_in_range(page_files_room(repeated('"', LARGE / 2), NULL), MOST - LARGE - 100000, MOST - LARGE);
+    assert_in_range(page_files_room(repeated('a', LARGE / 2), repeated('a', LARGE / 2)), MOST - LARGE - 100000, MOST - LARGE);
+    assert_int_equal(page_files_room("", NULL), PAGE_BYTES);
+}
+
 /* R-388: the page is drawn without the images that its request has no room for. */
 static void test_a_large_page_leaves_images_out(void **state)
 {
@@ -155,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_large_images_are_taken_one_at_a_time),
+        TEST(test_the_room_beside_a_page),
         TEST(test_a_large_page_leaves_images_out),
         TEST(test_a_picture_that_cannot_be_used_names_the_argument),
     };
