@@ -282,6 +282,24 @@ void json_member_raw(struct json_writer *json, const char *name, const char *tex
     json_raw(json, text);
 }
 
+void json_member_texts(struct json_writer *json, const char *name, struct text_list texts)
+{
+    json_key(json, name);
+    json_array_begin(json);
+    for (size_t i = 0; i < texts.count; i++)
+        json_text(json, texts.items[i]);
+    json_array_end(json);
+}
+
+void json_member_ints(struct json_writer *json, const char *name, struct int_list values)
+{
+    json_key(json, name);
+    json_array_begin(json);
+    for (size_t i = 0; i < values.count; i++)
+        json_int(json, values.items[i]);
+    json_array_end(json);
+}
+
 void json_member_text_if(struct json_writer *json, const char *name, const char *text)
 {
     if (text != NULL)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/values.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,6 +51,10 @@ void json_member_text(struct json_writer *json, const char *name, const char *te
 void json_member_int(struct json_writer *json, const char *name, int64_t value) NONNULL(1, 2);
 void json_member_bool(struct json_writer *json, const char *name, bool value) NONNULL(1, 2);
 void json_member_raw(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
+
+/* A key with an array. */
+void json_member_texts(struct json_writer *json, const char *name, struct text_list texts) NONNULL(1, 2);
+void json_member_ints(struct json_writer *json, const char *name, struct int_list values) NONNULL(1, 2);
 
 /* The member is left out when text is NULL. */
 void json_member_text_if(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);

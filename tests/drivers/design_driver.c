@@ -86,15 +86,6 @@ static struct brief brief_of(struct arena *arena, const json_t *request)
     return brief;
 }
 
-static void write_texts(struct json_writer *json, const char *name, struct text_list texts)
-{
-    json_key(json, name);
-    json_array_begin(json);
-    for (size_t i = 0; i < texts.count; i++)
-        json_text(json, texts.items[i]);
-    json_array_end(json);
-}
-
 /* Composes again and again, and gives the time of one. */
 static int64_t measure(const struct brief *brief, int64_t rounds)
 {
@@ -121,8 +112,8 @@ static bool run(struct arena *arena, const json_t *request, struct json_writer *
     json_raw(json, json_compact(arena, document));
     json_key(json, "look");
     json_raw(json, json_compact(arena, theme_look(arena, json_object_get(document, "theme"), brand_theme)));
-    write_texts(json, "warnings", composed->warnings);
-    write_texts(json, "inventions", document_find_inventions(arena, document, &brief));
+    json_member_texts(json, "warnings", composed->warnings);
+    json_member_texts(json, "inventions", document_find_inventions(arena, document, &brief));
     if (json_get_int(request, "rounds", 0) > 0)
         json_member_int(json, "nanoseconds", measure(&brief, json_get_int(request, "rounds", 0)));
     return true;

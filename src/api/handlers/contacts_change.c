@@ -201,11 +201,7 @@ bool op_contacts_delete_batch(struct op_context *ctx, const struct contacts_dele
     struct json_writer *json = &reply->json;
     json_object_begin(json);
     json_member_int(json, "deletedCount", (int64_t)removal.ids.count);
-    json_key(json, "notFound");
-    json_array_begin(json);
-    for (size_t i = 0; i < removal.not_found.count; i++)
-        json_text(json, removal.not_found.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "notFound", removal.not_found);
     write_faulty_rows(args->emails, json);
     json_object_end(json);
     return true;

@@ -142,11 +142,7 @@ static void write_check(const struct work *work, const struct contract_check *ch
                     check->payload == NULL
                         ? "{}"
                         : json_compact(work->arena, contract_merge_fallbacks(work, check->payload, check->fallbacks)));
-    json_key(json, "prunedKeys");
-    json_array_begin(json);
-    for (size_t i = 0; i < check->pruned.count; i++)
-        json_text(json, check->pruned.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "prunedKeys", check->pruned);
     json_object_end(json);
 }
 

@@ -249,11 +249,7 @@ static void write_colours(struct text_list colours, struct json_writer *json)
 {
     if (colours.count == 0)
         return;
-    json_key(json, "colours");
-    json_array_begin(json);
-    for (size_t i = 0; i < colours.count; i++)
-        json_text(json, colours.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "colours", colours);
 }
 
 void asset_write(const struct work *work, const struct asset_row *row, struct json_writer *json)

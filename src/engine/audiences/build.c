@@ -48,15 +48,6 @@ static bool check_window(const struct work *work, const struct audience_selectio
     return true;
 }
 
-static void write_ids(struct json_writer *json, const char *name, struct int_list ids)
-{
-    json_key(json, name);
-    json_array_begin(json);
-    for (size_t i = 0; i < ids.count; i++)
-        json_int(json, ids.items[i]);
-    json_array_end(json);
-}
-
 static struct int_list read_ids(struct arena *arena, const json_t *selection, const char *name)
 {
     const json_t *list = json_object_get(selection, name);
@@ -144,19 +135,15 @@ static bool write_selection(const struct work *work, const struct audience_selec
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
-    json_key(&json, "eventTypes");
-    json_array_begin(&json);
-    for (size_t i = 0; i < selection->event_types.count; i++)
-        json_text(&json, selection->event_types.items[i]);
-    json_array_end(&json);
+    json_member_texts(&json, "eventTypes", selection->event_types);
     json_member_int(&json, "fromUs", selection->from_us.value);
     json_member_int(&json, "toUs", to_us);
     if (selection->send_id != 0)
         json_member_int(&json, "sendId", selection->send_id);
     if (selection->email_id != 0)
         json_member_int(&json, "emailId", selection->email_id);
-    write_ids(&json, "automationIds", automation_ids);
-    write_ids(&json, "audienceIds", audience_ids);
+    json_member_ints(&json, "automationIds", automation_ids);
+    json_member_ints(&json, "audienceIds", audience_ids);
     if (!write_recipient(work, selection->recipient, &json, err))
         return false;
     json_object_end(&json);

@@ -56,11 +56,7 @@ void contact_open_batch(const struct contact_batch *batch, struct json_writer *j
     json_member_int(json, "updated", batch->updated);
     json_member_int(json, "failed", (int64_t)batch->refusal_count);
     json_object_end(json);
-    json_key(json, "fieldsCreated");
-    json_array_begin(json);
-    for (size_t i = 0; i < batch->registry.created.count; i++)
-        json_text(json, batch->registry.created.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "fieldsCreated", batch->registry.created);
     json_key(json, "errors");
     json_array_begin(json);
     for (size_t i = 0; i < batch->refusal_count; i++)

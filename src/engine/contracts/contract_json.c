@@ -63,11 +63,7 @@ static void write_fields(const struct contract_field *fields, size_t count, bool
 
 static void write_enum_values(const struct contract_field *field, struct json_writer *json)
 {
-    json_key(json, "enumValues");
-    json_array_begin(json);
-    for (size_t i = 0; i < field->enum_values.count; i++)
-        json_text(json, field->enum_values.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "enumValues", field->enum_values);
 }
 
 static void write_type(const struct contract_field *field, bool as_schema, struct json_writer *json)

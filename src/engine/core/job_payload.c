@@ -40,11 +40,7 @@ static void write_texts(const struct payload_member *member, const void *value, 
     const struct text_list *list = value;
     if (member->optional && list->items == NULL)
         return;
-    json_key(json, member->name);
-    json_array_begin(json);
-    for (size_t i = 0; i < list->count; i++)
-        json_text(json, list->items[i]);
-    json_array_end(json);
+    json_member_texts(json, member->name, *list);
 }
 
 static void write_list(struct arena *arena, const struct payload_member *member, const void *value, struct json_writer *json)

@@ -136,11 +136,7 @@ struct text_list email_content_warnings(struct arena *arena, const struct email_
 static void write_warnings(const struct work *work, const struct email_content *content, struct json_writer *json)
 {
     const struct text_list warnings = email_content_warnings(work->arena, content);
-    json_key(json, "warnings");
-    json_array_begin(json);
-    for (size_t i = 0; i < warnings.count; i++)
-        json_text(json, warnings.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "warnings", warnings);
 }
 
 void email_write_changed(const struct work *work, const struct email_find_row *email, const json_t *changes,

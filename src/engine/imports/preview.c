@@ -242,11 +242,7 @@ static void write_preview(const struct preview *preview, struct json_writer *jso
     json_member_bool(json, "isWhole", preview->is_whole);
     write_preview_summary(preview, json);
     write_columns(&preview->plan.columns, json);
-    json_key(json, "fieldsCreated");
-    json_array_begin(json);
-    for (size_t i = 0; i < created->count; i++)
-        json_text(json, created->items[i]);
-    json_array_end(json);
+    json_member_texts(json, "fieldsCreated", *created);
     write_preview_errors(preview, json);
     json_member_raw(json, "warnings", json_compact(preview->work->arena, preview->plan.columns.warnings));
     json_object_end(json);

@@ -142,11 +142,7 @@ bool import_write(const struct work *work, int64_t id, const struct validation_r
     json_member_id(json, work, "importId", ID_IMPORT, id);
     json_member_text(json, "status", view.row->status);
     write_summary(&view.totals, json);
-    json_key(json, "fieldsCreated");
-    json_array_begin(json);
-    for (size_t i = 0; i < view.row->fields_created.count; i++)
-        json_text(json, view.row->fields_created.items[i]);
-    json_array_end(json);
+    json_member_texts(json, "fieldsCreated", view.row->fields_created);
     write_errors(&view, json);
     if (!write_import_warnings(work, view.row, checked, json, err))
         return false;

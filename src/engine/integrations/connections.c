@@ -107,23 +107,14 @@ static bool check_settings(const struct integration_provider *provider, const st
     return true;
 }
 
-static void write_names(struct json_writer *json, const char *name, struct text_list names)
-{
-    json_key(json, name);
-    json_array_begin(json);
-    for (size_t i = 0; i < names.count; i++)
-        json_text(json, names.items[i]);
-    json_array_end(json);
-}
-
 static const char *settings_json(const struct work *work, const struct integration_connection *connection)
 {
     struct buf *out = buf_in_arena(work->arena, JSON_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
-    write_names(&json, "tables", connection->tables);
-    write_names(&json, "columns", connection->columns);
+    json_member_texts(&json, "tables", connection->tables);
+    json_member_texts(&json, "columns", connection->columns);
     json_object_end(&json);
     return buf_text(out);
 }
@@ -313,9 +304,9 @@ static void write_connection(const struct work *work, const struct integrations_
     json_member_text(json, "name", row->name);
     json_member_text(json, "path", integration_path(work, row->provider, row->id));
     if (settings.tables.count > 0)
-        write_names(json, "tables", settings.tables);
+        json_member_texts(json, "tables", settings.tables);
     if (settings.columns.count > 0)
-        write_names(json, "columns", settings.columns);
+        json_member_texts(json, "columns", settings.columns);
     json_member_time(json, "createdAt", row->created_at);
     json_member_time_if(json, "usedAt", row->used_at);
     json_member_time_if(json, "revokedAt", row->revoked_at);

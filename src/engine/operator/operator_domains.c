@@ -148,11 +148,7 @@ static void write_record_with_zone(const struct work *work, const struct domain_
         json_member_int(json, "priority", record->priority);
     if (strcmp(record->type, "TXT") == 0) {
         struct text_list strings = domain_txt_strings(work->arena, record->value);
-        json_key(json, "strings");
-        json_array_begin(json);
-        for (size_t i = 0; i < strings.count; i++)
-            json_text(json, strings.items[i]);
-        json_array_end(json);
+        json_member_texts(json, "strings", strings);
         write_zone_line(work, record, &strings, json);
     }
     json_member_text_if(json, "note", record->note);

@@ -185,9 +185,5 @@ void content_image_write_notes(struct json_writer *json, const struct text_list 
 {
     if (notes->count == 0)
         return;
-    json_key(json, "notes");
-    json_array_begin(json);
-    for (size_t i = 0; i < notes->count; i++)
-        json_text(json, notes->items[i]);
-    json_array_end(json);
+    json_member_texts(json, "notes", *notes);
 }

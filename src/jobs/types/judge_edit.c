@@ -22,13 +22,12 @@ struct judged_edit {
     const struct instruction *instruction; /* NULL: a model writes the operations */
 };
 
-static void write_sentences(struct arena *arena, const char *name, struct text_list sentences, struct json_writer *json)
+static struct text_list shown(struct arena *arena, struct text_list sentences)
 {
-    json_key(json, name);
-    json_array_begin(json);
+    const char **items = arena_array(arena, sentences.count, sizeof(*items));
     for (size_t i = 0; i < sentences.count; i++)
-        json_text(json, text_visible(arena, sentences.items[i], SHOWN_CHARS));
-    json_array_end(json);
+        items[i] = text_visible(arena, sentences.items[i], SHOWN_CHARS);
+    return (struct text_list){ items, sentences.count };
 }
 
 static bool refuse_unclear(struct arena *arena, const struct instruction *instruction, struct error *err)
@@ -37,8 +36,8 @@ static bool refuse_unclear(struct arena *arena, const struct instruction *instru
     struct json_writer json;
     json_writer_init(&json, details);
     json_object_begin(&json);
-    write_sentences(arena, "understood", instruction->understood, &json);
-    write_sentences(arena, "unclear", instruction->unclear, &json);
+    json_member_texts(&json, "understood", shown(arena, instruction->understood));
+    json_member_texts(&json, "unclear", shown(arena, instruction->unclear));
     json_object_end(&json);
     fail(err, ERR_EMAIL_GENERATION_FAILED, "prompt", "Not understood, so nothing was changed: %s",
          text_visible(arena, instruction->unclear.items[0], SHOWN_CHARS));

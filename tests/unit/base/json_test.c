@@ -176,6 +176,22 @@ static void test_escapes_at_every_place_of_a_word(void **state)
     }
 }
 
+static void test_lists_are_members(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "a", NULL, "b\"" };
+    static const int64_t values[] = { -1, INT64_MAX };
+    struct page page;
+    begin(&page);
+    json_object_begin(&page.json);
+    json_member_texts(&page.json, "texts", (struct text_list){ texts, 3 });
+    json_member_texts(&page.json, "none", (struct text_list){ NULL, 0 });
+    json_member_ints(&page.json, "values", (struct int_list){ values, 2 });
+    json_object_end(&page.json);
+    assert_string_equal(buf_text(&page.out), "{\"texts\":[\"a\",null,\"b\\\"\"],\"none\":[],\"values\":[-1,9223372036854775807]}");
+    buf_done(&page.out);
+}
+
 static void test_a_text_past_the_maximum_overflows(void **state)
 {
     (void)state;
@@ -576,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_escapes_at_every_place_of_a_word),
         cmocka_unit_test(test_every_byte_comes_back),
         cmocka_unit_test(test_a_text_past_the_maximum_overflows),
+        cmocka_unit_test(test_lists_are_members),
         cmocka_unit_test(test_numbers_come_back),
         cmocka_unit_test(test_raw_bytes),
         cmocka_unit_test(test_reads_every_type),
