@@ -142,7 +142,7 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     struct renderer *renderer = renderer_new(&config);
     const json_t *answer;
     struct error err = { .code = ERR_NONE };
-    bool answers = renderer_ping(renderer, process->arena, &answer, &err) && problem == NULL;
+    bool answers = renderer_ping(renderer_for(renderer, 0), process->arena, &answer, &err) && problem == NULL;
     renderer_free(renderer);
     *all_ok = *all_ok && answers;
 

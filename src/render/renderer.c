@@ -5,19 +5,19 @@
 #include "base/json_write.h"
 #include "base/panic.h"
 #include "base/text.h"
-#include "render/renderer_process.h"
+#include "render/renderer_pool.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Checks, pictures and websites have a process of their own, so that a design of a caller who waits is not held by them. */
+/* Checks, pictures and websites have processes of their own, so that a design of a caller who waits is not held by them. */
 enum renderer_side { DESIGN_SIDE, VIEW_SIDE, SIDE_COUNT };
 
 struct renderer {
     struct arena *arena; /* holds the configuration's texts */
     struct renderer_config config;
     _Atomic int64_t next_id;
-    struct renderer_process *processes[SIDE_COUNT];
+    struct renderer_pool *pools[SIDE_COUNT];
 };
 
 struct renderer *renderer_new(const struct renderer_config *config)
@@ -38,7 +38,7 @@ struct renderer *renderer_new(const struct renderer_config *config)
     if (config->max_reply_bytes == 0)
         renderer->config.max_reply_bytes = RENDERER_MAX_REPLY_BYTES;
     for (int side = 0; side < SIDE_COUNT; side++)
-        renderer->processes[side] = renderer_process_new(&renderer->config);
+        renderer->pools[side] = renderer_pool_new(&renderer->config);
     return renderer;
 }
 
@@ -47,15 +47,17 @@ void renderer_free(struct renderer *renderer)
     if (renderer == NULL)
         return;
     for (int side = 0; side < SIDE_COUNT; side++)
-        renderer_process_free(renderer->processes[side]);
+        renderer_pool_free(renderer->pools[side]);
     arena_free(renderer->arena);
     free(renderer);
 }
 
 void renderer_end_idle(struct renderer *renderer)
 {
-    if (renderer != NULL)
-        renderer_process_end_idle(renderer->processes[VIEW_SIDE]);
+    if (renderer == NULL)
+        return;
+    renderer_pool_end_idle(renderer->pools[DESIGN_SIDE], 1);
+    renderer_pool_end_idle(renderer->pools[VIEW_SIDE], 0);
 }
 
 /* The members of a request; those that are NULL are omitted. */
@@ -130,72 +132,72 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
                                      "The content is too large.");
 }
 
-static bool renderer_request(struct renderer *renderer, struct arena *arena, const struct request_members *members,
+static bool renderer_request(struct renderer_caller caller, struct arena *arena, const struct request_members *members,
                              const json_t **ret_result, struct error *err)
 {
+    struct renderer *renderer = caller.renderer;
     int64_t deadline_us = clock_monotonic_us() + renderer->config.deadline_ms * US_PER_MS;
     int64_t id = atomic_fetch_add(&renderer->next_id, 1);
     BUF_SCOPE line;
     buf_init(&line, RENDERER_MAX_REQUEST_BYTES);
-    struct renderer_process *process = renderer->processes[members->side];
-    return write_request(&line, id, members, err) &&
-           renderer_process_exchange(process, arena, &line, id, deadline_us, ret_result, err);
+    return write_request(&line, id, members, err) && renderer_pool_exchange(renderer->pools[members->side], caller.organization_id,
+                                                                            arena, &line, id, deadline_us, ret_result, err);
 }
 
-bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content, const char *base_url,
-                      const json_t **ret_result, struct error *err)
+bool renderer_prepare(struct renderer_caller caller, struct arena *arena, const char *format, const char *content,
+                      const char *base_url, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
+bool renderer_replace_images(struct renderer_caller caller, struct arena *arena, const char *html, const char *images_json,
                              const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "replaceImages", .content = html, .images_json = images_json };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const char *html, const char *subject,
+bool renderer_replace_text(struct renderer_caller caller, struct arena *arena, const char *html, const char *subject,
                            const char *replacements_json, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = {
         .op = "replaceText", .content = html, .subject = subject, .replacements_json = replacements_json
     };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_outline(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+bool renderer_outline(struct renderer_caller caller, struct arena *arena, const char *html, const json_t **ret_result,
                       struct error *err)
 {
     const struct request_members members = { .op = "outline", .content = html };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_list_images(struct renderer *renderer, struct arena *arena, const char *html, const json_t **ret_result,
+bool renderer_list_images(struct renderer_caller caller, struct arena *arena, const char *html, const json_t **ret_result,
                           struct error *err)
 {
     const struct request_members members = { .side = VIEW_SIDE, .op = "listImages", .content = html };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_splice(struct renderer *renderer, struct arena *arena, const char *html, const char *edits_json,
+bool renderer_splice(struct renderer_caller caller, struct arena *arena, const char *html, const char *edits_json,
                      const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "spliceHtml", .content = html, .edits_json = edits_json };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_draw_document(struct renderer *renderer, struct arena *arena, const char *document_json, const char *look_json,
+bool renderer_draw_document(struct renderer_caller caller, struct arena *arena, const char *document_json, const char *look_json,
                             const char *brand_json, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = {
         .op = "drawDocument", .document_json = document_json, .look_json = look_json, .brand_json = brand_json
     };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_read_page(struct renderer *renderer, struct arena *arena, const char *url, struct bytes page,
+bool renderer_read_page(struct renderer_caller caller, struct arena *arena, const char *url, struct bytes page,
                         const json_t **ret_result, struct error *err)
 {
     const struct request_members members = {
@@ -203,10 +205,10 @@ bool renderer_read_page(struct renderer *renderer, struct arena *arena, const ch
         .content = base64_encode(arena, page.data, page.size),
         .base_url = url,
     };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer_site_op op, const char *members,
+bool renderer_site(struct renderer_caller caller, struct arena *arena, enum renderer_site_op op, const char *members,
                    const json_t **ret_result, struct error *err)
 {
     static const char *const names[] = {
@@ -216,10 +218,10 @@ bool renderer_site(struct renderer *renderer, struct arena *arena, enum renderer
         [SITE_SUMMARISE] = "summariseSite",
     };
     const struct request_members request = { .side = VIEW_SIDE, .op = names[op], .members = members };
-    return renderer_request(renderer, arena, &request, ret_result, err);
+    return renderer_request(caller, arena, &request, ret_result, err);
 }
 
-bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const char *html, int64_t width, int64_t max_height,
+bool renderer_draw_page(struct renderer_caller caller, struct arena *arena, const char *html, int64_t width, int64_t max_height,
                         const char *files_json, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .side = VIEW_SIDE,
@@ -229,43 +231,43 @@ bool renderer_draw_page(struct renderer *renderer, struct arena *arena, const ch
                                              .width = width,
                                              .max_height = max_height,
                                              .files_json = files_json };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_draw_client(struct renderer *renderer, struct arena *arena, const char *html, const char *text,
+bool renderer_draw_client(struct renderer_caller caller, struct arena *arena, const char *html, const char *text,
                           const char *client_json, const char *files_json, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = {
         .side = VIEW_SIDE, .op = "drawClient", .html = html, .text = text, .client_json = client_json, .files_json = files_json
     };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_draw_frames(struct renderer *renderer, struct arena *arena, const char *video, int64_t width, int64_t max_frames,
+bool renderer_draw_frames(struct renderer_caller caller, struct arena *arena, const char *video, int64_t width, int64_t max_frames,
                           const json_t **ret_result, struct error *err)
 {
     const struct request_members members = {
         .side = VIEW_SIDE, .op = "drawFrames", .content = video, .width = width, .max_frames = max_frames
     };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_check_mail(struct renderer *renderer, struct arena *arena, const char *members_json, const json_t **ret_result,
+bool renderer_check_mail(struct renderer_caller caller, struct arena *arena, const char *members_json, const json_t **ret_result,
                          struct error *err)
 {
     const struct request_members members = { .side = VIEW_SIDE, .op = "checkMail", .members = members_json };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_check_shown(struct renderer *renderer, struct arena *arena, const char *html, const char *files_json,
+bool renderer_check_shown(struct renderer_caller caller, struct arena *arena, const char *html, const char *files_json,
                           const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .side = VIEW_SIDE, .op = "checkShown", .content = html, .files_json = files_json };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }
 
-bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
+bool renderer_ping(struct renderer_caller caller, struct arena *arena, const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "ping" };
-    return renderer_request(renderer, arena, &members, ret_result, err);
+    return renderer_request(caller, arena, &members, ret_result, err);
 }

@@ -8,12 +8,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOG_LINE_MAX_BYTES = 4096, REPLY_MAX_DEPTH = 16, READ_BYTES = 64 * 1024, RETRY_AFTER_S = 1 };
@@ -22,12 +20,6 @@ struct renderer_process {
     const struct renderer_config *config;
     char heap_flag[48];
 
-    pthread_mutex_t mutex; /* guards is_busy and used_at_us */
-    pthread_cond_t became_free;
-    bool is_busy;
-    int64_t used_at_us; /* the end of the last request */
-
-    /* Used only by the caller that has acquired the process. */
     struct child child;
     struct buf reply;    /* read so far */
     struct buf log_line; /* an incomplete line of standard error */
@@ -40,12 +32,6 @@ struct renderer_process *renderer_process_new(const struct renderer_config *conf
         panic(PANIC_NO_MEMORY);
     process->config = config;
     snprintf(process->heap_flag, sizeof(process->heap_flag), "--max-old-space-size=%d", config->heap_mb);
-    pthread_mutex_init(&process->mutex, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&process->became_free, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     process->child = CHILD_NONE;
     buf_init(&process->reply, config->max_reply_bytes);
     buf_init(&process->log_line, LOG_LINE_MAX_BYTES);
@@ -57,8 +43,6 @@ void renderer_process_free(struct renderer_process *process)
     child_stop(&process->child);
     buf_done(&process->reply);
     buf_done(&process->log_line);
-    pthread_cond_destroy(&process->became_free);
-    pthread_mutex_destroy(&process->mutex);
     free(process);
 }
 
@@ -239,48 +223,13 @@ static bool read_reply(struct renderer_process *process, struct arena *arena, in
     return *ret_result != NULL || fail_stopped(err, "reply without a result");
 }
 
-/* Waits for exclusive use of the process, until the deadline. */
-static bool acquire_process(struct renderer_process *process, int64_t deadline_us, struct error *err)
+void renderer_process_stop(struct renderer_process *process)
 {
-    const struct timespec until = { .tv_sec = deadline_us / US_PER_S, .tv_nsec = deadline_us % US_PER_S * 1000 };
-    int status = 0;
-    pthread_mutex_lock(&process->mutex);
-    while (process->is_busy && status == 0)
-        status = pthread_cond_timedwait(&process->became_free, &process->mutex, &until);
-    bool acquired = !process->is_busy;
-    if (acquired)
-        process->is_busy = true;
-    pthread_mutex_unlock(&process->mutex);
-    return acquired || fail_unavailable(err, "The HTML renderer is busy. Try again.", "the process was busy until the deadline");
+    stop_child(process);
 }
 
-static void release_process(struct renderer_process **acquired)
-{
-    struct renderer_process *process = *acquired;
-    pthread_mutex_lock(&process->mutex);
-    process->is_busy = false;
-    process->used_at_us = clock_monotonic_us();
-    pthread_cond_signal(&process->became_free);
-    pthread_mutex_unlock(&process->mutex);
-}
-
-void renderer_process_end_idle(struct renderer_process *process)
-{
-    pthread_mutex_lock(&process->mutex);
-    int64_t idle_us = clock_monotonic_us() - process->used_at_us;
-    bool is_idle = !process->is_busy && idle_us >= process->config->idle_ms * US_PER_MS;
-    if (is_idle)
-        process->is_busy = true;
-    pthread_mutex_unlock(&process->mutex);
-    if (!is_idle)
-        return;
-    CLEANUP(release_process) struct renderer_process *acquired = process;
-    stop_child(acquired);
-}
-
-/* One request of the caller that has acquired the process. */
-static bool send_and_receive(struct renderer_process *process, struct arena *arena, const struct buf *request, int64_t id,
-                             int64_t deadline_us, const json_t **ret_result, struct error *err)
+bool renderer_process_exchange(struct renderer_process *process, struct arena *arena, const struct buf *request, int64_t id,
+                               int64_t deadline_us, const json_t **ret_result, struct error *err)
 {
     if (!ensure_started(process, err))
         return false;
@@ -292,13 +241,4 @@ static bool send_and_receive(struct renderer_process *process, struct arena *are
     /* A reply may have megabytes, which are not kept between requests. */
     buf_done(&process->reply);
     return done;
-}
-
-bool renderer_process_exchange(struct renderer_process *process, struct arena *arena, const struct buf *request, int64_t id,
-                               int64_t deadline_us, const json_t **ret_result, struct error *err)
-{
-    if (!acquire_process(process, deadline_us, err))
-        return false;
-    CLEANUP(release_process) struct renderer_process *acquired = process;
-    return send_and_receive(acquired, arena, request, id, deadline_us, ret_result, err);
 }

@@ -1,7 +1,8 @@
 /*
  * Renderer process: one sidecar process, and the exchange of a request and its
  * reply with it. The first request starts the process; renderer.h says what ends
- * it. Any thread may call. Private to src/render.
+ * it. One caller uses it at a time: renderer_pool.h gives it to one. Private to
+ * src/render.
  */
 #pragma once
 
@@ -16,10 +17,10 @@ struct renderer_process *renderer_process_new(const struct renderer_config *conf
 /* Ends the process, if it runs. */
 void renderer_process_free(struct renderer_process *process) NONNULL(1);
 
-/* Ends the process, if it has had no request for the idle time of the configuration. */
-void renderer_process_end_idle(struct renderer_process *process) NONNULL(1);
+/* Ends the process, if it runs. The next request starts a new one. */
+void renderer_process_stop(struct renderer_process *process) NONNULL(1);
 
-/* Sends a request line with this id and reads the reply. Other requests of the same process come first, until the deadline. */
+/* Sends a request line with this id and reads the reply, until the deadline. */
 MUST_CHECK bool renderer_process_exchange(struct renderer_process *process, struct arena *arena, const struct buf *request,
                                           int64_t id, int64_t deadline_us, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 6, 7);

@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "engine/generation/brief_sources.h"
-#include "render/renderer.h"
+#include "jobs/job_renderer.h"
 
 /* An edit that is tried on an imported design. */
 struct trial {
@@ -17,7 +17,7 @@ static bool try_splices(void *context, const json_t *operations, struct error *e
     const json_t *prepared;
     struct email_content content;
     return job_renew(trial->job, err) &&
-           renderer_splice(trial->job->services->renderer, arena, trial->html, json_compact(arena, operations), &prepared, err) &&
+           renderer_splice(job_renderer(trial->job), arena, trial->html, json_compact(arena, operations), &prepared, err) &&
            email_prepare(arena, prepared, &content, err);
 }
 
@@ -39,7 +39,7 @@ bool ask_model_for_edit(struct job *job, const struct email_edit_source *source,
     if (source->document == NULL) {
         edit.check = try_splices;
         edit.context = &trial;
-        if (!renderer_outline(job->services->renderer, arena, source->html, &edit.outline, err))
+        if (!renderer_outline(job_renderer(job), arena, source->html, &edit.outline, err))
             return false;
     }
     ret_asked->made_by = model_engine(model);

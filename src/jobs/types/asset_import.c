@@ -6,10 +6,10 @@
 #include "base/panic.h"
 #include "base/text.h"
 #include "engine/core/job_payload.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/content_image.h"
 #include "net/fetch.h"
 #include "render/image.h"
-#include "render/renderer.h"
 
 #include <assert.h>
 #include <string.h>
@@ -296,7 +296,7 @@ static bool rewrite(struct asset_import *work, const json_t *prepared, struct im
     imported_assets->addresses = addresses;
     const json_t *answer;
     if (!job_renew(work->job, err) ||
-        !renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"),
+        !renderer_replace_images(job_renderer(work->job), work->arena, json_get_text(prepared, "html"),
                                  json_compact(work->arena, addresses), &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");

@@ -1,11 +1,11 @@
 #include "jobs/types/audit_engines.h"
 
 #include "base/json_read.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/check_authentication.h"
 #include "jobs/types/check_links.h"
 #include "jobs/types/check_spam.h"
 #include "jobs/types/sample_pictures.h"
-#include "render/renderer.h"
 
 #include <string.h>
 
@@ -87,7 +87,7 @@ static bool check_static(struct job *job, const struct audited_mail *audited, st
         check_report_end_engine(report, CHECK_ENGINE_STATIC, CHECK_UNAVAILABLE, "The mail is too large to be checked.");
         return true;
     }
-    return (renderer_check_mail(job->services->renderer, job->work.arena, members, &result, err) &&
+    return (renderer_check_mail(job_renderer(job), job->work.arena, members, &result, err) &&
             check_report_read(report, CHECK_ENGINE_STATIC, result, err)) ||
            end_unanswered(job, CHECK_ENGINE_STATIC, "The renderer", report, err);
 }
@@ -109,8 +109,7 @@ static bool show(struct job *job, const struct audited_mail *audited, struct che
         *err = audited->pictures_error;
         return false;
     }
-    return renderer_check_shown(job->services->renderer, job->work.arena, audited->mail->html, audited->pictures.json, &result,
-                                err) &&
+    return renderer_check_shown(job_renderer(job), job->work.arena, audited->mail->html, audited->pictures.json, &result, err) &&
            check_report_read(report, CHECK_ENGINE_BROWSER, result, err);
 }
 

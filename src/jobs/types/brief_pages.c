@@ -2,8 +2,8 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "jobs/job_renderer.h"
 #include "net/fetch.h"
-#include "render/renderer.h"
 
 #include <string.h>
 
@@ -60,8 +60,7 @@ static bool read_page(struct page_reading *reading, size_t index, struct error *
     struct brief_page *page = &reading->pages[index];
     struct error why = { .code = ERR_NONE };
     const json_t *read;
-    if (!renderer_read_page(reading->job->services->renderer, reading->job->work.arena, page->url, reading->bodies[index], &read,
-                            &why)) {
+    if (!renderer_read_page(job_renderer(reading->job), reading->job->work.arena, page->url, reading->bodies[index], &read, &why)) {
         if (error_info(why.code)->retryable || why.code == ERR_INTERNAL_ERROR) {
             *err = why;
             return false;

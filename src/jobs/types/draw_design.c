@@ -3,7 +3,7 @@
 #include "base/json_read.h"
 #include "designer/sources.h"
 #include "designer/theme.h"
-#include "render/renderer.h"
+#include "jobs/job_renderer.h"
 
 static const char *look_of(struct arena *arena, const struct email_edit_source *source, const json_t *document)
 {
@@ -37,7 +37,7 @@ bool draw_design(struct job *job, const struct email_edit_source *source, const 
     const json_t *prepared;
     *ret_drawn = (struct drawn_design){ .document = document };
     if (job_renew(job, err) &&
-        renderer_draw_document(job->services->renderer, arena, json_compact(arena, document), look_of(arena, source, document),
+        renderer_draw_document(job_renderer(job), arena, json_compact(arena, document), look_of(arena, source, document),
                                brand_of(arena, source), &prepared, err) &&
         email_prepare(arena, prepared, &ret_drawn->content, err) && host_pictures(job, prepared, public_url, ret_drawn, err)) {
         ret_drawn->content.images = ret_drawn->images.report;

@@ -12,10 +12,10 @@
 #include "catalogue/job_types.h"
 #include "crypto/keys.h"
 #include "engine/emails/preview_images.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/content_image.h"
 #include "jobs/types/page_picture.h"
 #include "jobs/types/sample_pictures.h"
-#include "render/renderer.h"
 
 enum { DRAW_MAX_ATTEMPTS = 12, STATUS_OK = 200, WIDTH = 600, MAX_HEIGHT = 900 };
 static const int64_t job_us = INT64_C(60) * US_PER_S; /* then jobs of other brands begin */
@@ -41,7 +41,7 @@ static bool draw(struct job *job, struct image_checker *checker, const struct un
     const json_t *drawn;
     return sample_mail_compose(&job->work, &request, &mail, err) &&
            sample_pictures_collect(job, checker, &mail, WIDTH, &files, err) && job_renew(job, err) &&
-           renderer_draw_page(job->services->renderer, arena, mail.html, WIDTH, MAX_HEIGHT, files.json, &drawn, err) &&
+           renderer_draw_page(job_renderer(job), arena, mail.html, WIDTH, MAX_HEIGHT, files.json, &drawn, err) &&
            page_picture_take(job, checker, drawn, ret_picture, err);
 }
 

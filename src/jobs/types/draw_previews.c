@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "catalogue/job_types.h"
 #include "engine/quality/previews.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/sample_pictures.h"
-#include "render/renderer.h"
 #include "sql/worker.h"
 
 enum {
@@ -93,7 +93,7 @@ static bool refuse_client(const struct work *work, int64_t preview_id, const cha
 }
 
 /* A browser that has stopped is started again once. */
-static bool draw(struct renderer *renderer, struct arena *arena, const struct previewed_mail *mail, const char *client,
+static bool draw(struct renderer_caller renderer, struct arena *arena, const struct previewed_mail *mail, const char *client,
                  const json_t **ret_drawn, struct error *err)
 {
     const struct mail_client *row = mail_client_find(client);
@@ -119,7 +119,7 @@ static bool draw_client(struct job *job, int64_t preview_id, const struct previe
     struct error why = { .code = ERR_NONE };
     struct work work = job->work;
     work.arena = arena;
-    if (!draw(job->services->renderer, arena, mail, client, &drawn, &why))
+    if (!draw(job_renderer(job), arena, mail, client, &drawn, &why))
         return refuse_client(&work, preview_id, client, &why, err);
     if (save_picture(&work, preview_id, client, drawn, err))
         return true;

@@ -10,9 +10,9 @@
 #include "designer/change.h"
 #include "engine/emails/kept_parts.h"
 #include "engine/generation/generations.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/ask_model.h"
 #include "jobs/types/draw_design.h"
-#include "render/renderer.h"
 
 enum { EDIT_MAX_ATTEMPTS = 3, STATUS_OK = 200 };
 
@@ -79,7 +79,7 @@ static bool find_edited(struct job *job, const struct email_edit_source *source,
     const json_t *outline;
     json_t *named = json_in_arena(job->work.arena, json_array());
     *ret_named = named;
-    if (!renderer_outline(job->services->renderer, job->work.arena, source->html, &outline, err))
+    if (!renderer_outline(job_renderer(job), job->work.arena, source->html, &outline, err))
         return false;
     add_edited(outline, "texts", edits, named);
     add_edited(outline, "links", edits, named);
@@ -94,7 +94,7 @@ static bool edit_html(struct job *job, const struct email_edit_source *source, s
     const json_t *prepared;
     const char *edits = json_compact(arena, edited->operations);
     if (!job_renew(job, err) || !find_edited(job, source, edited->operations, &named, err) || !job_renew(job, err) ||
-        !renderer_splice(job->services->renderer, arena, source->html, edits, &prepared, err) ||
+        !renderer_splice(job_renderer(job), arena, source->html, edits, &prepared, err) ||
         !email_prepare(arena, prepared, &edited->drawn.content, err) || !check_kept(job, source, edited, named, err))
         return false;
     edited->result.version.subject_line = source->subject_line;

@@ -12,9 +12,9 @@
 #include "catalogue/job_types.h"
 #include "designer/theme.h"
 #include "engine/brands/extraction.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/site_pictures.h"
 #include "jobs/types/site_reader.h"
-#include "render/renderer.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static bool extract(struct job *job, const struct extraction_claim_row *request,
     *site = (struct site){
         .job = job,
         .arena = job->work.arena,
-        .renderer = job->services->renderer,
+        .renderer = job_renderer(job),
         .request = request,
         .until_us = clock_monotonic_us() + extract_us,
     };

@@ -8,10 +8,10 @@
 #include "catalogue/job_types.h"
 #include "engine/generation/brief_sources.h"
 #include "engine/generation/generations.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/brief_pages.h"
 #include "jobs/types/draw_design.h"
 #include "jobs/types/write_document.h"
-#include "render/renderer.h"
 
 enum { GENERATE_MAX_ATTEMPTS = 3, STATUS_OK = 200 };
 
@@ -38,7 +38,7 @@ static bool read_reference(struct job *job, struct brief *brief, struct error *e
     }
     brief->reference = source.document;
     return source.document != NULL ||
-           (job_renew(job, err) && renderer_outline(job->services->renderer, job->work.arena, source.html, &brief->reference, err));
+           (job_renew(job, err) && renderer_outline(job_renderer(job), job->work.arena, source.html, &brief->reference, err));
 }
 
 static bool read_brief(struct job *job, struct brief *ret_brief, struct error *err)

@@ -5,8 +5,8 @@
  */
 #include "catalogue/job_types.h"
 #include "engine/emails/emails.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/asset_import.h"
-#include "render/renderer.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool execute(struct job *job, struct error *err)
     const struct import_email_payload *payload = job->payload;
     const json_t *prepared;
     job_progress(job, 0, 3, "Preparing the email");
-    if (renderer_prepare(job->services->renderer, arena, payload->format, payload->content, payload->base_url, &prepared, err) &&
+    if (renderer_prepare(job_renderer(job), arena, payload->format, payload->content, payload->base_url, &prepared, err) &&
         email_prepare(arena, prepared, content, err) && host_images(job, prepared, imported, err)) {
         job_progress(job, 2, 3, "Saving the design");
         return true;

@@ -12,7 +12,7 @@
 #include "designer/instruction.h"
 #include "engine/emails/design_edits.h"
 #include "engine/generation/generations.h"
-#include "render/renderer.h"
+#include "jobs/job_renderer.h"
 
 enum { JUDGE_MAX_ATTEMPTS = 2, STATUS_OK = 200, DETAILS_MAX_BYTES = 64 * 1024, SHOWN_CHARS = 500 };
 
@@ -53,7 +53,7 @@ static bool read_instruction(struct job *job, const struct email_edit_source *so
         *ret_instruction = instruction_read(arena, source->document, source->block_serial, prompt);
         return true;
     }
-    if (!renderer_outline(job->services->renderer, arena, source->html, &outline, err))
+    if (!renderer_outline(job_renderer(job), arena, source->html, &outline, err))
         return false;
     *ret_instruction = instruction_read_outline(arena, outline, prompt);
     return true;

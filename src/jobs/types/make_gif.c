@@ -6,10 +6,10 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "catalogue/job_types.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/content_image.h"
 #include "jobs/types/gif_prompt.h"
 #include "jobs/types/page_picture.h"
-#include "render/renderer.h"
 
 #include <inttypes.h>
 
@@ -160,7 +160,7 @@ static bool draw_video(void *context, int64_t width, struct gif_frames *frames, 
     struct picture drawn;
     const json_t *result;
     int64_t height;
-    if (!renderer_draw_frames(making->job->services->renderer, arena, making->video, width, VIDEO_MAX_FRAMES, &result, err))
+    if (!renderer_draw_frames(job_renderer(making->job), arena, making->video, width, VIDEO_MAX_FRAMES, &result, err))
         return false;
     const char *png = json_get_text(result, "png");
     size_t size = 0;

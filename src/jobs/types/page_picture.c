@@ -2,8 +2,8 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/page_files.h"
-#include "render/renderer.h"
 
 bool page_picture_take(struct job *job, struct image_checker *checker, const json_t *drawn, struct picture *ret_picture,
                        struct error *err)
@@ -44,7 +44,7 @@ bool page_picture_draw(struct job *job, struct image_checker *checker, const cha
                        struct page_picture *ret_page, struct error *err)
 {
     struct arena *arena = job->work.arena;
-    struct renderer *renderer = job->services->renderer;
+    struct renderer_caller renderer = job_renderer(job);
     struct page_files files = { .count = 0 };
     const json_t *drawn;
     if (!renderer_draw_page(renderer, arena, html, width, max_height, "{}", &drawn, err))

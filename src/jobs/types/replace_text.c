@@ -7,8 +7,8 @@
 #include "base/json_read.h"
 #include "catalogue/job_types.h"
 #include "designer/replace.h"
+#include "jobs/job_renderer.h"
 #include "jobs/types/draw_design.h"
-#include "render/renderer.h"
 
 #include <string.h>
 
@@ -61,7 +61,7 @@ static bool replace_in_html(struct job *job, const struct email_edit_source *sou
 {
     struct arena *arena = job->work.arena;
     const json_t *result;
-    if (!renderer_replace_text(job->services->renderer, arena, source->html, source->subject_line,
+    if (!renderer_replace_text(job_renderer(job), arena, source->html, source->subject_line,
                                json_compact(arena, payload->replacements), &result, err)) {
         rename_param(err);
         return false;

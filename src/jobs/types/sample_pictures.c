@@ -1,7 +1,7 @@
 #include "jobs/types/sample_pictures.h"
 
 #include "base/text.h"
-#include "render/renderer.h"
+#include "jobs/job_renderer.h"
 
 #include <jansson.h>
 
@@ -23,7 +23,7 @@ bool sample_pictures_collect(struct job *job, struct image_checker *checker, con
 {
     static const char *const unreadable[] = { "The images of this mail cannot be listed." };
     const json_t *listed;
-    if (!renderer_list_images(job->services->renderer, job->work.arena, mail->html, &listed, err)) {
+    if (!renderer_list_images(job_renderer(job), job->work.arena, mail->html, &listed, err)) {
         if (err->code == ERR_SERVICE_UNAVAILABLE)
             return false;
         error_clear(err);

@@ -10,6 +10,7 @@
 
 #include "engine/brands/extraction.h"
 #include "jobs/jobs.h"
+#include "render/renderer.h"
 
 #include <jansson.h>
 
@@ -28,7 +29,7 @@ struct site_page {
 struct site {
     struct job *job;
     struct arena *arena;
-    struct renderer *renderer;
+    struct renderer_caller renderer;
     const struct extraction_claim_row *request;
     int64_t until_us; /* monotonic */
     struct site_robots *robots;

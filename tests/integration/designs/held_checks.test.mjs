@@ -1,5 +1,6 @@
 // Checks and pictures have a process of the renderer of their own: while those of one brand are held, another brand imports and edits
-// its designs. Each of the two processes is killed in the middle of its work, and leaves the work of the other one alone.
+// its designs. Each of the two processes is killed in the middle of its work, and leaves the work of the other one alone. While a design
+// of one organization is held, another organization imports in a process of its own.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,7 +12,7 @@ const LIMIT = { timeout: 600_000 };
 const HTML = '<!DOCTYPE html><html lang="en"><head><title>Tea</title></head><body><h1>Spring tea</h1><p>Fresh leaves have come.</p></body></html>';
 const JSX = 'export default () => <p>Fresh leaves have come.</p>;';
 
-describe('the two processes of the renderer', LIMIT, () => {
+describe('the processes of the renderer', LIMIT, () => {
   let installation;
   let clients;
   let audited;
@@ -49,6 +50,9 @@ describe('the two processes of the renderer', LIMIT, () => {
     const account = server.client(await installation.key());
     const { brandId } = (await account.post('/v1/brands', { name: 'The other brand' })).body;
     keys.push(await installation.key('--brand', brandId));
+    const { orgId } = await installation.admin('org', 'create', 'Another organization');
+    const stranger = await installation.admin('brand', 'create', 'Theirs', '--org', orgId);
+    keys.push(await installation.key('--brand', stranger.brandId));
     account.close();
     clients = keys.map((key) => server.client(key, {}, 2));
     audited = (await importDesign(clients[0], 'Tea')).body.emailId;
@@ -109,7 +113,18 @@ describe('the two processes of the renderer', LIMIT, () => {
     assert.equal(pids().length, 2);
   });
 
-  test('doctor looks at the renderer beside both processes', async () => {
+  test('a design of one organization that is held holds no import of another one', async () => {
+    designs = pids().find((pid) => pid !== views);
+    const held = stop(designs);
+    const importing = importDesign(clients[1], 'Held');
+    await isRunning('import_email');
+    assert.equal((await importDesign(clients[2], 'Beside')).status, 201);
+    assert.equal(pids().length, 3);
+    held.end();
+    assert.equal((await importing).status, 201);
+  });
+
+  test('doctor looks at the renderer beside the processes of the service', async () => {
     const { htmlProcess } = JSON.parse((await installation.run('doctor')).stdout);
     assert.deepEqual([htmlProcess.ok, htmlProcess.jsx], [true, true]);
     assert.ok(commandLine(views).includes('main.mjs'), 'it has ended none of the service');

@@ -33,9 +33,9 @@ static void test_the_upkeep_ends_the_idle_process(void **state)
     struct error err;
     const json_t *result = NULL;
     struct renderer *renderer = answering_renderer();
-    assert_ok(renderer_check_shown(renderer, arena, "x", "{}", &result, &err), &err);
+    assert_ok(renderer_check_shown(renderer_for(renderer, 0), arena, "x", "{}", &result, &err), &err);
     pid_t views = (pid_t)json_get_int(result, "pid", 0);
-    assert_ok(renderer_outline(renderer, arena, "x", &result, &err), &err);
+    assert_ok(renderer_outline(renderer_for(renderer, 0), arena, "x", &result, &err), &err);
     pid_t designs = (pid_t)json_get_int(result, "pid", 0);
     usleep(2 * BARELY_MS * 1000);
 

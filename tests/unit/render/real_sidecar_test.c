@@ -14,7 +14,7 @@ static void test_the_real_process(void **state)
     struct renderer *renderer = real_renderer(bench);
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
-    if (!renderer_ping(renderer, bench->arena, &result, &err))
+    if (!renderer_ping(renderer_for(renderer, 0), bench->arena, &result, &err))
         fail_msg("%s: %s; %s", err.message, err.cause, bench->log_count > 0 ? bench->log[0] : "");
     assert_true(json_get_bool(result, "pong", false));
     result = prepare_well(bench, renderer, "<p>Hi {{ firstName | default: 'there' }}</p><script>alert(1)</script>");
@@ -22,7 +22,7 @@ static void test_the_real_process(void **state)
     assert_non_null(html);
     assert_non_null(strstr(html, "{{ firstName"));
     assert_null(strstr(html, "<script"));
-    assert_false(renderer_prepare(renderer, bench->arena, "rtf", "x", NULL, &result, &err));
+    assert_false(renderer_prepare(renderer_for(renderer, 0), bench->arena, "rtf", "x", NULL, &result, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "source.format");
     renderer_free(renderer);
@@ -36,14 +36,14 @@ static void test_outline_and_splice(void **state)
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
     const char *html = json_get_text(prepare_well(bench, renderer, "<p>Hi <a href=\"https://a.example/\">you</a></p>"), "html");
-    assert_true(renderer_outline(renderer, bench->arena, html, &result, &err));
+    assert_true(renderer_outline(renderer_for(renderer, 0), bench->arena, html, &result, &err));
     assert_int_equal(json_array_size(json_object_get(result, "texts")), 1);
     assert_string_equal(json_get_text(json_array_get(json_object_get(result, "links"), 0), "id"), "l1");
-    assert_true(renderer_splice(renderer, bench->arena, html,
+    assert_true(renderer_splice(renderer_for(renderer, 0), bench->arena, html,
                                 "[{\"id\":\"t1\",\"with\":\"Hi all\"},{\"id\":\"l1\",\"with\":\"https://b.example/\"}]", &result,
                                 &err));
     assert_non_null(strstr(json_get_text(result, "html"), "<p>Hi <a href=\"https://b.example/\">all</a></p>"));
-    assert_false(renderer_splice(renderer, bench->arena, html,
+    assert_false(renderer_splice(renderer_for(renderer, 0), bench->arena, html,
                                  "[{\"id\":\"t1\",\"with\":\"Ho\"},{\"id\":\"l1\",\"with\":\"javascript:x\"}]", &result, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "edits.1.with");
@@ -61,13 +61,14 @@ static void test_instruction_for_prepared_html(void **state)
         json_get_text(prepare_well(bench, renderer,
                                    "<p>Hi {{ a | default: \"x & y\" }}</p><a href=\"https://a.example/\" class=\"button\">Buy</a>"),
                       "html");
-    assert_true(renderer_outline(renderer, bench->arena, html, &result, &err));
+    assert_true(renderer_outline(renderer_for(renderer, 0), bench->arena, html, &result, &err));
     const struct instruction *instruction =
         instruction_read_outline(bench->arena, result,
                                  "Replace '{{ a | default: \"x & y\" }}' with 'all', set the button text to \"Order\" and set the "
                                  "button link to https://b.example/");
     assert_non_null(instruction->operations);
-    if (!renderer_splice(renderer, bench->arena, html, json_compact(bench->arena, instruction->operations), &result, &err))
+    if (!renderer_splice(renderer_for(renderer, 0), bench->arena, html, json_compact(bench->arena, instruction->operations),
+                         &result, &err))
         fail_msg("%s: %s", err.param, err.message);
     assert_non_null(strstr(json_get_text(result, "html"), "<p>Hi all</p><a href=\"https://b.example/\""));
     assert_non_null(strstr(json_get_text(result, "html"), ">Order</a>"));
@@ -93,10 +94,10 @@ static void test_check_mail(void **state)
     const char *members =
         "\"design\":\"<html lang=\\\"en\\\"><body><p>Hello</p></body></html>\",\"html\":null,\"subject\":\"Hello\","
         "\"purpose\":\"marketing\",\"emptyTags\":[],\"pictures\":{}";
-    assert_true(renderer_check_mail(renderer, bench->arena, members, &result, &err));
+    assert_true(renderer_check_mail(renderer_for(renderer, 0), bench->arena, members, &result, &err));
     assert_string_equal(json_get_text(json_object_get(result, "engine"), "name"), "posthorn-static");
     assert_string_equal(status_of(result, "unsubscribeLink"), "issues");
-    assert_false(renderer_check_mail(renderer, bench->arena, "\"html\":\"\"", &result, &err));
+    assert_false(renderer_check_mail(renderer_for(renderer, 0), bench->arena, "\"html\":\"\"", &result, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     renderer_free(renderer);
 }
@@ -108,7 +109,9 @@ static void test_checks_of_a_shown_mail(void **state)
     struct renderer *renderer = real_renderer(bench);
     struct error err = { .code = ERR_NONE };
     const json_t *report = NULL;
-    assert_ok(renderer_check_shown(renderer, bench->arena, "<p style=\"color:#bbb\">Grey words</p>", "{}", &report, &err), &err);
+    assert_ok(renderer_check_shown(renderer_for(renderer, 0), bench->arena, "<p style=\"color:#bbb\">Grey words</p>", "{}", &report,
+                                   &err),
+              &err);
     assert_string_equal(status_of(report, "axeColorContrast"), "issues");
     assert_string_equal(status_of(report, "textCut"), "passed");
     renderer_free(renderer);
@@ -130,12 +133,12 @@ static void test_the_other_formats(void **state)
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
-        if (!renderer_prepare(renderer, bench->arena, good[i].format, good[i].content, NULL, &result, &err))
+        if (!renderer_prepare(renderer_for(renderer, 0), bench->arena, good[i].format, good[i].content, NULL, &result, &err))
             fail_msg("%s: %s %s", good[i].format, err.message, err.cause);
         assert_non_null(strstr(json_get_text(result, "html"), "Hi {{ firstName }}"));
     }
-    assert_false(renderer_prepare(renderer, bench->arena, "jsx", "import fs from 'node:fs';\nexport default () => <p>{fs}</p>;",
-                                  NULL, &result, &err));
+    assert_false(renderer_prepare(renderer_for(renderer, 0), bench->arena, "jsx",
+                                  "import fs from 'node:fs';\nexport default () => <p>{fs}</p>;", NULL, &result, &err));
     assert_int_equal(err.code, ERR_EMAIL_IMPORT_FAILED);
     assert_string_equal(err.param, "source.content");
     assert_non_null(strstr(err.message, "Line 1"));

@@ -2,7 +2,7 @@
  * Renderer, the client of the sidecar: the life of its process, what the process may
  * do, and turns of several callers, with small scripts as the sidecar.
  */
-#include "render/renderer_process.h"
+#include "render/renderer_pool.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -197,7 +197,7 @@ static void *call_often(void *argument)
         struct error err = { .code = ERR_NONE };
         const json_t *result = NULL;
         char *html = arena_printf(arena, "<p>%p %d</p>", argument, i);
-        if (renderer_prepare(caller->renderer, arena, "html", html, NULL, &result, &err))
+        if (renderer_prepare(renderer_for(caller->renderer, 0), arena, "html", html, NULL, &result, &err))
             caller->done += strcmp(json_get_text(result, "content"), html) == 0;
     }
     return NULL;
@@ -232,14 +232,13 @@ static void test_threads_take_turns(void **state)
 
 enum { FAR_AWAY_S = 3600, LINE_MAX_BYTES = 256 };
 
-static bool exchange(struct renderer_process *process, struct arena *arena, const char *content, int64_t deadline_us,
-                     struct error *err)
+static bool exchange(struct renderer_pool *pool, struct arena *arena, const char *content, int64_t deadline_us, struct error *err)
 {
     BUF_SCOPE line;
     buf_init(&line, LINE_MAX_BYTES);
     buf_add_text(&line, arena_printf(arena, "{\"id\":7,\"content\":\"%s\"}\n", content));
     const json_t *result = NULL;
-    return renderer_process_exchange(process, arena, &line, 7, deadline_us, &result, err);
+    return renderer_pool_exchange(pool, 1, arena, &line, 7, deadline_us, &result, err);
 }
 
 static int64_t far_away(void)
@@ -248,7 +247,7 @@ static int64_t far_away(void)
 }
 
 struct holder {
-    struct renderer_process *process;
+    struct renderer_pool *pool;
     bool succeeded;
     _Atomic bool is_done;
 };
@@ -258,12 +257,12 @@ static void *hold(void *argument)
     struct holder *holder = argument;
     ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
-    holder->succeeded = exchange(holder->process, arena, "hold", far_away(), &err);
+    holder->succeeded = exchange(holder->pool, arena, "hold", far_away(), &err);
     atomic_store(&holder->is_done, true);
     return NULL;
 }
 
-static struct renderer_process *start_holding_process(const struct bench *bench, struct renderer_config *config)
+static struct renderer_pool *start_holding_pool(const struct bench *bench, struct renderer_config *config)
 {
     config->script_path = write_script(
         bench,
@@ -273,7 +272,7 @@ static struct renderer_process *start_holding_process(const struct bench *bench,
             "process.stderr.write('held\\n');"
             "const timer = setInterval(() => { if (existsSync('%s/release')) { clearInterval(timer); ok(request, {}); } }, 5);",
             bench->folder));
-    return renderer_process_new(config);
+    return renderer_pool_new(config);
 }
 
 /* Waiting for one's turn counts: the deadline of a caller passes while another caller's request is held. */
@@ -283,15 +282,15 @@ static void test_a_turn_that_does_not_come(void **state)
     struct renderer_config config = {
         .node_path = "node", .heap_mb = RENDERER_HEAP_MB, .max_reply_bytes = 1024, .log = keep_log, .log_context = bench
     };
-    struct holder holder = { .process = start_holding_process(bench, &config) };
+    struct holder holder = { .pool = start_holding_pool(bench, &config) };
     struct error err = { .code = ERR_NONE };
-    assert_ok(exchange(holder.process, bench->arena, "x", far_away(), &err), &err); /* this thread outlives the process */
+    assert_ok(exchange(holder.pool, bench->arena, "x", far_away(), &err), &err); /* this thread outlives the process */
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, hold, &holder), 0);
     while (!log_has(bench, "held") && !atomic_load(&holder.is_done))
         usleep(1000);
 
-    assert_false(exchange(holder.process, bench->arena, "x", clock_monotonic_us(), &err));
+    assert_false(exchange(holder.pool, bench->arena, "x", clock_monotonic_us(), &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     assert_non_null(strstr(err.cause, "busy until the deadline"));
     assert_false(atomic_load(&holder.is_done));
@@ -301,8 +300,8 @@ static void test_a_turn_that_does_not_come(void **state)
     fclose(file);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(holder.succeeded);
-    assert_ok(exchange(holder.process, bench->arena, "x", far_away(), &err), &err);
-    renderer_process_free(holder.process);
+    assert_ok(exchange(holder.pool, bench->arena, "x", far_away(), &err), &err);
+    renderer_pool_free(holder.pool);
 }
 
 int main(void)

@@ -20,8 +20,8 @@ static void test_request_and_reply(void **state)
     struct renderer *renderer = scripted_renderer(bench, "ok(request, { request, count });", 0);
     const json_t *result = NULL;
     struct error err = { .code = ERR_NONE };
-    assert_true(
-        renderer_prepare(renderer, bench->arena, "html", "<p title=\"\u00e9\">\n</p>", "https://example.com/", &result, &err));
+    assert_true(renderer_prepare(renderer_for(renderer, 0), bench->arena, "html", "<p title=\"\u00e9\">\n</p>",
+                                 "https://example.com/", &result, &err));
     const json_t *request = json_object_get(result, "request");
     assert_string_equal(json_get_text(request, "op"), "prepare");
     assert_string_equal(json_get_text(request, "format"), "html");
@@ -51,7 +51,7 @@ static void test_large_request_and_reply(void **state)
     assert_null(prepare_html(bench, renderer, huge, &err));
     assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
     assert_string_equal(err.param, "source.content");
-    assert_false(renderer_draw_page(renderer, bench->arena, huge, 1, 1, "{}", &result, &err));
+    assert_false(renderer_draw_page(renderer_for(renderer, 0), bench->arena, huge, 1, 1, "{}", &result, &err));
     assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
     assert_string_equal(err.param, "html");
     prepare_well(bench, renderer, "x");
@@ -127,14 +127,14 @@ static void test_report_of_a_shown_mail(void **state)
         "reason: [request.op, request.content, Object.keys(request.files)[0]].join(' '), findings: [], more: 0 }] });",
         0);
     const char *files = "{\"https://a.example/1.png\": {\"type\": \"image/png\", \"data\": \"\"}}";
-    assert_true(renderer_check_shown(renderer, bench->arena, "<p>Hi</p>", files, &report, &err));
+    assert_true(renderer_check_shown(renderer_for(renderer, 0), bench->arena, "<p>Hi</p>", files, &report, &err));
     const json_t *check = json_array_get(json_object_get(report, "checks"), 0);
     assert_string_equal(json_get_text(check, "reason"), "checkShown <p>Hi</p> https://a.example/1.png");
 
     char *large = arena_alloc(bench->arena, RENDERER_MAX_REQUEST_BYTES + 1);
     memset(large, 'x', RENDERER_MAX_REQUEST_BYTES);
     large[RENDERER_MAX_REQUEST_BYTES] = '\0';
-    assert_false(renderer_check_shown(renderer, bench->arena, large, "{}", &report, &err));
+    assert_false(renderer_check_shown(renderer_for(renderer, 0), bench->arena, large, "{}", &report, &err));
     assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
     renderer_free(renderer);
 }

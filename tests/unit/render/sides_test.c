@@ -1,6 +1,7 @@
 /*
- * The two processes of the renderer: which request goes to which, that a held
- * check holds no design, the death of each, and the end of the idle one. A small
+ * The processes of the renderer: which request goes to which, that a held check
+ * holds no design, that a held design holds no other organization, the death of
+ * each, and the end of the idle ones. A small
  * script takes the place of the sidecar.
  */
 #include "render/renderer.h"
@@ -94,14 +95,19 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The process that prepares HTML; 0: the renderer was unavailable. */
-static pid_t prepare(struct bench *bench, const char *html)
+/* The process that prepares HTML for an organization; 0: the renderer was unavailable. */
+static pid_t prepare_for(struct bench *bench, struct arena *arena, int64_t organization_id, const char *html)
 {
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
-    if (renderer_prepare(bench->renderer, bench->arena, "html", html, NULL, &result, &err))
+    if (renderer_prepare(renderer_for(bench->renderer, organization_id), arena, "html", html, NULL, &result, &err))
         return (pid_t)json_get_int(result, "pid", -1);
     return err.code == ERR_SERVICE_UNAVAILABLE ? 0 : -1;
+}
+
+static pid_t prepare(struct bench *bench, const char *html)
+{
+    return prepare_for(bench, bench->arena, 0, html);
 }
 
 /* The process that checks a shown mail; 0: the renderer was unavailable. */
@@ -109,7 +115,7 @@ static pid_t check(struct bench *bench, struct arena *arena, const char *html)
 {
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
-    if (renderer_check_shown(bench->renderer, arena, html, "{}", &result, &err))
+    if (renderer_check_shown(renderer_for(bench->renderer, 0), arena, html, "{}", &result, &err))
         return (pid_t)json_get_int(result, "pid", -1);
     return err.code == ERR_SERVICE_UNAVAILABLE ? 0 : -1;
 }
@@ -122,7 +128,7 @@ static bool is_alive(pid_t pid)
 static void test_each_request_has_its_process(void **state)
 {
     struct bench *bench = *state;
-    struct renderer *renderer = bench->renderer;
+    struct renderer_caller renderer = renderer_for(bench->renderer, 0);
     struct arena *arena = bench->arena;
     struct error err = { .code = ERR_NONE };
     const json_t *designs[8];
@@ -175,12 +181,17 @@ static pthread_t begin_held_check(struct bench *bench)
     return thread;
 }
 
-static void end_held_check(struct bench *bench, pthread_t thread)
+static void release_held(struct bench *bench)
 {
-    void *checked = NULL;
     FILE *file = fopen(arena_printf(bench->arena, "%s/release", bench->folder), "w");
     assert_non_null(file);
     fclose(file);
+}
+
+static void end_held_check(struct bench *bench, pthread_t thread)
+{
+    void *checked = NULL;
+    release_held(bench);
     assert_int_equal(pthread_join(thread, &checked), 0);
     assert_true((intptr_t)checked > 0);
 }
@@ -194,6 +205,53 @@ static void test_a_held_check_holds_no_design(void **state)
         assert_true(prepare(bench, "<p>Hi</p>") > 0);
     assert_false(atomic_load(&bench->is_checked));
     end_held_check(bench, thread);
+}
+
+struct preparation {
+    struct bench *bench;
+    const char *html;
+    pid_t pid;
+    _Atomic bool is_done;
+};
+
+/* A preparation for organization 1. */
+static void *prepare_beside(void *argument)
+{
+    struct preparation *preparation = argument;
+    ARENA_SCOPE arena = arena_new(0);
+    preparation->pid = prepare_for(preparation->bench, arena, 1, preparation->html);
+    atomic_store(&preparation->is_done, true);
+    return NULL;
+}
+
+static pthread_t begin_preparation(struct preparation *preparation)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, prepare_beside, preparation), 0);
+    return thread;
+}
+
+static void test_a_held_design_holds_no_other_organization(void **state)
+{
+    struct bench *bench = *state;
+    pid_t first = prepare(bench, "x");
+    struct preparation held = { .bench = bench, .html = "hold" };
+    struct preparation behind = { .bench = bench, .html = "x" };
+    pthread_t held_thread = begin_preparation(&held);
+    while (!atomic_load(&bench->is_held) && !atomic_load(&held.is_done))
+        usleep(1000);
+    pthread_t behind_thread = begin_preparation(&behind);
+    pid_t second = prepare_for(bench, bench->arena, 2, "x");
+    assert_int_not_equal(second, first);
+    assert_int_equal(prepare_for(bench, bench->arena, 3, "x"), second);
+    assert_false(atomic_load(&held.is_done));
+    assert_false(atomic_load(&behind.is_done)); /* of the organization that has a process */
+
+    release_held(bench);
+    assert_int_equal(pthread_join(held_thread, NULL), 0);
+    assert_int_equal(pthread_join(behind_thread, NULL), 0);
+    assert_int_equal(held.pid, first);
+    assert_int_equal(behind.pid, first);
 }
 
 /* The death of one process, in the middle of a request or between two, leaves the other one alone. */
@@ -255,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_request_has_its_process, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_held_check_holds_no_design, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_held_design_holds_no_other_organization, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_dies_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_idle_process_is_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_working_process_is_not_ended, setup, teardown),
