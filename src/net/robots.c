@@ -55,26 +55,27 @@ static const char *normalize(struct arena *arena, const char *path)
     return buf_text(out);
 }
 
-/* Whether the pattern matches a beginning of the path. "*" stands for any characters, "$" at the end for the end of the path. */
+/* Whether the pattern matches a beginning of the path. "*" stands for any characters, "$" at the end for the end of the path. The
+ * first place of each text between stars will do, so no place is tried again. */
 static bool pattern_matches(const char *pattern, const char *path)
 {
-    const char *star = NULL;
-    const char *resume = NULL;
+    const char *end = path + strlen(path);
+    bool is_first = true;
     for (;;) {
-        if (*pattern == '\0' || (pattern[0] == '$' && pattern[1] == '\0' && *path == '\0'))
-            return true;
-        if (*pattern == '*') {
-            star = ++pattern;
-            resume = path;
-        } else if (*path != '\0' && *pattern == *path) {
-            pattern++;
-            path++;
-        } else if (star != NULL && *resume != '\0') {
-            pattern = star;
-            path = ++resume;
-        } else {
+        size_t size = strcspn(pattern, "*");
+        bool is_last = pattern[size] == '\0';
+        bool is_end = is_last && size > 0 && pattern[size - 1] == '$';
+        size -= is_end;
+        if (is_end && !is_first)
+            return (size_t)(end - path) >= size && memcmp(end - size, pattern, size) == 0;
+        const char *found = is_first ? path : memmem(path, (size_t)(end - path), pattern, size);
+        if (found == NULL || strncmp(found, pattern, size) != 0)
             return false;
-        }
+        path = found + size;
+        if (is_last)
+            return !is_end || path == end;
+        pattern += size + 1;
+        is_first = false;
     }
 }
 
@@ -169,6 +170,8 @@ struct robots *robots_for_all(struct arena *arena, bool allowed)
 
 bool robots_allows(const struct robots *robots, struct arena *arena, const char *path)
 {
+    if (strlen(path) > ROBOTS_PATH_MAX_BYTES)
+        return false;
     const char *normal = normalize(arena, path);
     size_t longest = 0;
     bool allowed = true;

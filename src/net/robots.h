@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a file that are read (RFC 9309 §2.5), rules that are kept, and bytes of one rule; longer rules are ignored. */
-enum { ROBOTS_MAX_BYTES = 512 * 1024, ROBOTS_MAX_RULES = 500, ROBOTS_RULE_MAX_BYTES = 256 };
+/* Bytes of a file that are read (RFC 9309 §2.5), rules that are kept, bytes of one rule, and bytes of a path. Longer rules are
+ * ignored, longer paths not allowed: their comparison with all rules would take long. */
+enum { ROBOTS_MAX_BYTES = 512 * 1024, ROBOTS_MAX_RULES = 500, ROBOTS_RULE_MAX_BYTES = 256, ROBOTS_PATH_MAX_BYTES = 2048 };
 
 struct robots;
 

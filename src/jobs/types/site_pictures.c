@@ -15,6 +15,7 @@
 enum {
     PICTURE_MAX_BYTES = 5 * 1000 * 1000,
     PICTURES_MAX_BYTES = 40 * 1000 * 1000,
+    GROUP = 4,                            /* pictures that are in memory at the same time */
     COLOURED_MAX_BYTES = 2 * 1000 * 1000, /* larger pictures get no colours */
     LOGO_MAX_BYTES = 2 * 1000 * 1000,
     DRAW_REQUEST_MAX_BYTES = 4 * 1024 * 1024,
@@ -28,8 +29,7 @@ struct picture_work {
     struct site_pictures *pictures;
     struct image_checker *checker;
     struct asset_quota room;
-    const unsigned char **bytes; /* of each that arrived */
-    size_t *sizes;
+    size_t pictures_bytes; /* of the pictures that arrived */
 };
 
 /* ---- Drawing ---- */
@@ -55,11 +55,11 @@ static const char *draw_request(struct arena *arena, const char *type, const voi
 static bool draw(const struct picture_work *work, const char *type, const void *bytes, size_t size, bool wants_png,
                  const json_t **ret_drawn, struct error *err)
 {
-    struct arena *arena = work->site->arena;
+    ARENA_SCOPE scratch = arena_new(0); /* requests of many pictures would fill the arena of the job */
     struct error problem = { .code = ERR_NONE };
     *ret_drawn = NULL;
-    if (renderer_site(work->site->renderer, arena, SITE_DRAW_PICTURE, draw_request(arena, type, bytes, size, wants_png), ret_drawn,
-                      &problem))
+    const char *request = draw_request(scratch, type, bytes, size, wants_png);
+    if (renderer_site(work->site->renderer, work->site->arena, SITE_DRAW_PICTURE, request, ret_drawn, &problem))
         return true;
     *err = problem;
     return problem.code != ERR_SERVICE_UNAVAILABLE;
@@ -211,13 +211,23 @@ static bool host_first_logo(struct picture_work *work, const json_t *logos, stru
 
 /* ---- Pictures ---- */
 
+/* Pictures that are fetched together. */
+struct picture_group {
+    struct arena *arena;
+    const char *urls[GROUP];
+    const json_t *wanted[GROUP];
+    const unsigned char *bytes[GROUP]; /* NULL: it did not arrive */
+    size_t sizes[GROUP];
+    size_t count;
+};
+
 static void picture_arrived(void *context, size_t index, const struct fetch_answer *answer)
 {
-    struct picture_work *work = context;
+    struct picture_group *group = context;
     if (answer->outcome != FETCH_OK)
         return;
-    work->bytes[index] = (const unsigned char *)arena_dup_bytes(work->site->arena, (const char *)answer->bytes, answer->size);
-    work->sizes[index] = answer->size;
+    group->bytes[index] = (const unsigned char *)arena_dup_bytes(group->arena, (const char *)answer->bytes, answer->size);
+    group->sizes[index] = answer->size;
 }
 
 static bool host_picture(struct picture_work *work, const json_t *wanted, const unsigned char *bytes, size_t size,
@@ -240,12 +250,26 @@ static bool host_picture(struct picture_work *work, const json_t *wanted, const 
     return true;
 }
 
-/* Fetches all pictures, then hosts them in the order of the summary. */
+/* Fetches the pictures of a group and hosts them. Their bytes are freed afterwards. */
+static bool host_group(struct picture_work *work, struct picture_group *group, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    size_t left = work->pictures_bytes < PICTURES_MAX_BYTES ? PICTURES_MAX_BYTES - work->pictures_bytes : 1;
+    group->arena = arena;
+    site_fetch(work->site, group->urls, group->count, PICTURE_MAX_BYTES, left, picture_arrived, group);
+    for (size_t i = 0; i < group->count; i++) {
+        work->pictures_bytes += group->sizes[i];
+        if (group->bytes[i] != NULL && !host_picture(work, group->wanted[i], group->bytes[i], group->sizes[i], err))
+            return false;
+    }
+    *group = (struct picture_group){ .count = 0 };
+    return true;
+}
+
+/* Hosts the pictures in the order of the summary. */
 static bool host_all(struct picture_work *work, const json_t *pictures, struct error *err)
 {
-    struct arena *arena = work->site->arena;
-    const char **urls = arena_array(arena, SITE_MAX_PICTURES, sizeof(*urls));
-    const json_t **wanted = arena_array(arena, SITE_MAX_PICTURES, sizeof(*wanted));
+    struct picture_group group = { .count = 0 };
     size_t count = 0;
     size_t i;
     const json_t *picture;
@@ -253,16 +277,13 @@ static bool host_all(struct picture_work *work, const json_t *pictures, struct e
         const char *url = json_get_text(picture, "url");
         if (url == NULL || count == SITE_MAX_PICTURES || !site_robots_allow(work->site, url))
             continue;
-        wanted[count] = picture;
-        urls[count++] = url;
-    }
-    work->bytes = arena_array(arena, count + 1, sizeof(*work->bytes));
-    work->sizes = arena_array(arena, count + 1, sizeof(*work->sizes));
-    site_fetch(work->site, urls, count, PICTURE_MAX_BYTES, PICTURES_MAX_BYTES, picture_arrived, work);
-    for (size_t at = 0; at < count; at++)
-        if (work->bytes[at] != NULL && !host_picture(work, wanted[at], work->bytes[at], work->sizes[at], err))
+        count++;
+        group.wanted[group.count] = picture;
+        group.urls[group.count++] = url;
+        if (group.count == GROUP && !host_group(work, &group, err))
             return false;
-    return true;
+    }
+    return host_group(work, &group, err);
 }
 
 bool site_host_pictures(struct site *site, const json_t *summary, struct site_pictures *ret_pictures, struct error *err)

@@ -17,8 +17,8 @@
 
 enum {
     PAGE_MAX_BYTES = 5 * 1000 * 1000,
-    PAGES_MAX_BYTES = 25 * 1000 * 1000,
-    SHOWN_MAX_BYTES = 4 * 1000 * 1000, /* of a page, so that a request to the renderer holds it */
+    PAGES_MAX_BYTES = 16 * 1000 * 1000, /* of all together, which are in memory as base64 */
+    SHOWN_MAX_BYTES = 4 * 1000 * 1000,  /* of a page, so that a request to the renderer holds it */
     REQUEST_MAX_BYTES = 8 * 1024 * 1024,
     STYLED_PAGES = 2, /* pages whose look is measured */
 };
@@ -74,9 +74,9 @@ static void write_texts(struct json_writer *json, const char *name, struct text_
 }
 
 /* The members of a request to read a page, without braces. */
-static const char *read_request(const struct site *site, const struct site_page *page)
+static const char *read_request(struct arena *arena, const struct site *site, const struct site_page *page)
 {
-    struct buf *out = buf_in_arena(site->arena, REQUEST_MAX_BYTES);
+    struct buf *out = buf_in_arena(arena, REQUEST_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
@@ -91,7 +91,7 @@ static const char *read_request(const struct site *site, const struct site_page 
     write_texts(&json, "excludePaths", site->request->exclude_paths);
     json_object_end(&json);
     json_object_end(&json);
-    char *text = arena_dup(site->arena, buf_text(out));
+    char *text = arena_dup(arena, buf_text(out));
     text[strlen(text) - 1] = '\0';
     return text + 1;
 }
@@ -105,8 +105,9 @@ static bool is_fault_of_page(const struct error *err)
 /* Leaves `page->read` NULL when the page cannot be read. */
 static bool read_one(struct site *site, struct site_page *page, struct error *err)
 {
+    ARENA_SCOPE scratch = arena_new(0); /* requests of many pages would fill the arena of the job */
     struct error problem = { .code = ERR_NONE };
-    if (renderer_site(site->renderer, site->arena, SITE_READ_PAGE, read_request(site, page), &page->read, &problem))
+    if (renderer_site(site->renderer, site->arena, SITE_READ_PAGE, read_request(scratch, site, page), &page->read, &problem))
         return true;
     page->read = NULL;
     if (is_fault_of_page(&problem))

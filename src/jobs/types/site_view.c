@@ -103,9 +103,9 @@ static void write_files(const struct site_files *files, struct json_writer *json
     json_object_end(json);
 }
 
-static const char *view_request(const struct view *view)
+static const char *view_request(struct arena *arena, const struct view *view)
 {
-    struct buf *out = buf_in_arena(view->site->arena, VIEW_REQUEST_MAX_BYTES);
+    struct buf *out = buf_in_arena(arena, VIEW_REQUEST_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
@@ -115,7 +115,7 @@ static const char *view_request(const struct view *view)
     json_member_bool(&json, "scripts", view->scripts);
     write_files(view->site->files, &json);
     json_object_end(&json);
-    char *text = arena_dup(view->site->arena, buf_text(out));
+    char *text = arena_dup(arena, buf_text(out));
     text[strlen(text) - 1] = '\0';
     return text + 1;
 }
@@ -126,6 +126,14 @@ static void want_all(struct site_files *files, const json_t *urls)
     const json_t *url;
     json_array_foreach (urls, i, url)
         want(files, json_is_string(url) ? json_string_value(url) : json_get_text(url, "url"));
+}
+
+/* Shows the page with the files that are there. */
+static bool show_once(const struct view *view, const json_t **ret_result, struct error *err)
+{
+    ARENA_SCOPE scratch = arena_new(0);
+    const struct site *site = view->site;
+    return renderer_site(site->renderer, site->arena, SITE_SHOW_PAGE, view_request(scratch, view), ret_result, err);
 }
 
 bool site_show(struct site *site, const struct site_page *page, bool scripts, struct site_shown *ret_shown, struct error *err)
@@ -141,7 +149,7 @@ bool site_show(struct site *site, const struct site_page *page, bool scripts, st
         size_t known = files->count;
         fetch_files(site);
         struct error problem = { .code = ERR_NONE };
-        if (!renderer_site(site->renderer, site->arena, SITE_SHOW_PAGE, view_request(&view), &result, &problem)) {
+        if (!show_once(&view, &result, &problem)) {
             *err = problem;
             return problem.code != ERR_SERVICE_UNAVAILABLE;
         }

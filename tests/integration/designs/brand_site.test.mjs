@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SqlSession, sql } from '../../lib/database.mjs';
-import { png } from '../../lib/images.mjs';
+import { noisePng, png } from '../../lib/images.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { browsersOf, kill, until } from '../../lib/processes.mjs';
 import { SiteServer, answersOf } from '../../lib/site_server.mjs';
@@ -124,6 +124,21 @@ describe('with a public address', LIMIT, () => {
     assert.deepEqual([changed.status, changed.body.status, changed.body.ready, changed.body.error], [200, 'completed', true, undefined], JSON.stringify(changed.body));
     assert.equal((await mine.post('/v1/contacts', { email: 'ann@example.com' })).status, 201, 'at once');
     mine.close();
+  });
+
+  test('a website with many large pictures is read, and all of them are hosted', async () => {
+    const names = Array.from({ length: 16 }, (_, i) => `/rope-${i}.png`);
+    const pages = Object.fromEntries(names.map((name, i) => [name, (response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(noisePng(800, 780 + i))]));
+    const pictures = names.map((name, i) => `<img src="${name}" alt="Rope ${i}">`).join('');
+    const site = await serveSite(null, { '/robots.txt': '', '/': `<title>Ropes</title><h1>Ropes</h1><p>We make ropes.</p>${pictures}`, ...pages });
+    const brandId = await create({ url: site.base, domain: 'many-ropes.example' });
+    const brand = await ended(brandId);
+    assert.deepEqual([brand.status, brand.error], ['completed', undefined], JSON.stringify(brand));
+    const mine = inBrand(brandId);
+    const { data } = (await mine.get('/v1/brand/images?kind=brand')).body;
+    mine.close();
+    assert.equal(data.length, names.length);
   });
 
   test('a killed server or renderer repeats the extraction, which ends once', async () => {

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "net/robots.h"
 
+#include "fixtures/processor_bound.h"
+
 #include <string.h>
 
 static bool allows(const char *file, const char *path)
@@ -54,6 +56,11 @@ static void test_wildcards(void **state)
     static const char file[] = "User-agent: *\r\nDisallow: /*.pdf$ # files\r\nDisallow: /a*z/\r\nDisallow: /*?sort=\r\n";
     assert_false(allows(file, "/x/file.pdf"));
     assert_true(allows(file, "/x/file.pdf?1"));
+    assert_true(allows(file, "/.pdf/file"));
+    assert_false(allows(file, "/.pdf/.pdf"));
+    assert_false(allows("User-agent: *\nDisallow: /*a*b$\n", "/ab/bab"));
+    assert_true(allows("User-agent: *\nDisallow: /*ab*b$\n", "/xab"));
+    assert_true(allows("User-agent: *\nDisallow: /a$\n", "/ab"));
     assert_false(allows(file, "/abcz/"));
     assert_true(allows(file, "/abcz"));
     assert_false(allows(file, "/list?sort=up"));
@@ -87,6 +94,32 @@ static void test_bad_files_are_bounded(void **state)
     assert_true(allows(":::\nUser-agent\nDisallow", "/"));
 }
 
+/* Rules that nearly match at each place of the path, as many and as long as they may be. */
+static void test_rules_take_little_time(void **state)
+{
+    (void)state;
+    enum { ROBOTS_CALLS = 40 };
+    ARENA_SCOPE arena = arena_new(0);
+    char *rule = arena_alloc(arena, ROBOTS_RULE_MAX_BYTES + 1);
+    memset(rule, 'a', ROBOTS_RULE_MAX_BYTES);
+    memcpy(rule, "/*", 2);
+    rule[ROBOTS_RULE_MAX_BYTES - 1] = 'b';
+    struct buf *file = buf_in_arena(arena, ROBOTS_MAX_BYTES);
+    buf_add_text(file, "User-agent: *\n");
+    for (int i = 0; i < ROBOTS_MAX_RULES; i++)
+        buf_printf(file, "Disallow: %s\n", rule);
+    const struct robots *robots = robots_parse(arena, file->data, file->size);
+    char *path = arena_alloc(arena, ROBOTS_PATH_MAX_BYTES + 2);
+    memset(path, 'a', ROBOTS_PATH_MAX_BYTES + 1);
+    path[0] = '/';
+    assert_false(robots_allows(robots, arena, path)); /* a longer path */
+    path[ROBOTS_PATH_MAX_BYTES] = '\0';
+    processor_bound_begin();
+    for (int i = 0; i < ROBOTS_CALLS; i++)
+        assert_true(robots_allows(robots, arena, path));
+    processor_bound_end();
+}
+
 static void test_without_a_file(void **state)
 {
     (void)state;
@@ -104,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_wildcards),
         cmocka_unit_test(test_escapes_are_compared),
         cmocka_unit_test(test_bad_files_are_bounded),
+        cmocka_unit_test(test_rules_take_little_time),
         cmocka_unit_test(test_without_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
