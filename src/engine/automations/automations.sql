@@ -92,20 +92,6 @@ update automations
        is_paused = :is_paused, updated_at = :now
  where brand_id = :brand_id and id = :id;
 
--- Releases the held runs of an automation that goes on. Runs of a launch that is paused or has not begun stay held.
--- name: automation_release_runs :exec
--- params: brand_id bigint, id bigint
-update automation_runs r
-   set is_held = false
-  from (select h.id
-          from automation_runs h
-          left join audience_runs l on l.brand_id = h.brand_id and l.id = h.audience_run_id
-         where h.brand_id = :brand_id and h.automation_id = :id and h.is_held
-           and (l.id is null or l.status not in ('scheduled', 'paused'))
-         order by h.id
-           for no key update of h) n
- where r.brand_id = :brand_id and r.id = n.id;
-
 -- Deletes an automation (soft delete). Its versions stay, because runs refer to them.
 -- name: automation_delete :exec
 -- params: brand_id bigint, id bigint, now timestamptz

@@ -11,7 +11,7 @@
 #include "engine/automations/definition.h"
 #include "engine/automations/graph_issues.h"
 #include "engine/runs/cancel.h"
-#include "engine/runs/start.h"
+#include "engine/runs/release.h"
 
 #include <string.h>
 
@@ -223,8 +223,7 @@ static bool change_runs(const struct work *work, const struct change *change, st
         return runs_cancel(work, (struct runs_to_cancel){ .automation_id = change->id }, &canceled, err);
     if (!change->before->is_paused || change->is_paused)
         return true;
-    struct automation_release_runs_params params = { .brand_id = work->brand_id, .id = change->id };
-    return sql_automation_release_runs(work->conn, work->arena, &params, NULL, err) && runs_notify(work, err);
+    return runs_release(work, (struct runs_to_release){ .automation_id = change->id }, err);
 }
 
 bool automation_update(const struct work *work, int64_t id, const struct automation_edit *edit, struct json_writer *json,

@@ -5,7 +5,7 @@
 #include "engine/core/page.h"
 #include "engine/runs/cancel.h"
 #include "engine/runs/launch.h"
-#include "engine/runs/start.h"
+#include "engine/runs/release.h"
 #include "sql/audience_runs.h"
 
 /* ---- JSON ---- */
@@ -177,17 +177,16 @@ static bool find_resumption(const struct work *work, int64_t id, const char *sta
     return true;
 }
 
-static bool go_on(const struct work *work, int64_t id, bool has_failed, const char *node, struct error *err)
+/* Lets the launch run, with all failed runs counted as open. */
+static bool reopen(const struct work *work, int64_t id, bool has_failed, const char *node, struct error *err)
 {
     struct audience_run_resume_params resume = { .brand_id = work->brand_id, .id = id, .resumed_from = node, .now = work->now_us };
-    struct audience_run_release_params release = { .brand_id = work->brand_id, .id = id };
-    struct audience_run_take_up_params take_up = { .brand_id = work->brand_id, .id = id, .now = work->now_us };
+    struct audience_run_reopen_params counts = { .brand_id = work->brand_id, .id = id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &audience_run_resume_statement, &resume);
-    db_batch_add(batch, &audience_run_release_statement, &release);
     if (has_failed)
-        db_batch_add(batch, &audience_run_take_up_statement, &take_up);
-    return db_batch_run(batch, err) && runs_notify(work, err);
+        db_batch_add(batch, &audience_run_reopen_statement, &counts);
+    return db_batch_run(batch, err);
 }
 
 bool audience_run_resume(const struct work *work, int64_t id, struct json_writer *json, struct error *err)
@@ -199,8 +198,9 @@ bool audience_run_resume(const struct work *work, int64_t id, struct json_writer
     bool has_failed = text_equal(state->status, "failed");
     if (has_failed && state->total_recipients == 0)
         return launch_begin(work, id, err) && audience_run_get(work, id, json, err);
-    return find_resumption(work, id, has_failed ? "failed" : "running", &node, err) && go_on(work, id, has_failed, node, err) &&
-           audience_run_get(work, id, json, err);
+    struct runs_to_release which = { .automation_id = state->automation_id, .audience_run_id = id, .takes_up = has_failed };
+    return find_resumption(work, id, has_failed ? "failed" : "running", &node, err) && reopen(work, id, has_failed, node, err) &&
+           runs_release(work, which, err) && audience_run_get(work, id, json, err);
 }
 
 /* ---- Canceling ---- */

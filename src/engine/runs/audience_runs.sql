@@ -44,8 +44,8 @@ select pg_advisory_xact_lock(:lock, hashint8(:id));
 -- The state of a launch.
 -- name: audience_run_state :one
 -- params: brand_id bigint, id bigint
--- columns: status text, pause_reason text null, total_recipients bigint
-select status, pause_reason, total_recipients from audience_runs where brand_id = :brand_id and id = :id;
+-- columns: automation_id bigint, status text, pause_reason text null, total_recipients bigint
+select automation_id, status, pause_reason, total_recipients from audience_runs where brand_id = :brand_id and id = :id;
 
 -- Pauses a running launch.
 -- name: audience_run_pause :exec
@@ -96,25 +96,12 @@ update audience_runs
    set status = 'running', pause_reason = null, error = null, resumed_from = :resumed_from, completed_at = null, updated_at = :now
  where brand_id = :brand_id and id = :id and status in ('paused', 'failed');
 
--- Releases the held runs of a launch. What is due is stepped at once.
--- name: audience_run_release :exec
+-- Counts the failed runs of a launch as open, before the first of them is taken up.
+-- name: audience_run_reopen :exec
 -- params: brand_id bigint, id bigint
-update automation_runs
-   set is_held = false
- where brand_id = :brand_id and audience_run_id = :id and is_held and status = 'running';
-
--- Takes up the failed runs of a launch: each visits the node where it failed once more.
--- name: audience_run_take_up :exec
--- params: brand_id bigint, id bigint, now timestamptz
-with taken as (
-    update automation_runs
-       set status = 'running', visit = visit + 1, entered_at = :now, due_at = :now, error = null, completed_at = null, is_held = false
-     where brand_id = :brand_id and audience_run_id = :id and status = 'failed'
-    returning 1
-), total as (
-    select count(*) as count from taken
-)
 update audience_runs l
    set open_runs = l.open_runs + t.count, failed_runs = greatest(l.failed_runs - t.count, 0)
-  from total t
+  from (select count(*) as count
+          from automation_runs
+         where brand_id = :brand_id and audience_run_id = :id and status = 'failed') t
  where l.brand_id = :brand_id and l.id = :id;
