@@ -14,6 +14,7 @@ enum advisory_lock {
     ADVISORY_LOCK_DOMAIN_NAME = 730579265,  /* key: name; a sending domain is verified */
     ADVISORY_LOCK_RUN_EVENTS = 730579266,   /* key: brand and address; a run begins to wait for an event, or the event comes */
     ADVISORY_LOCK_RUN_MESSAGES = 730579267, /* key: message of a run; a run begins to wait for it, or its recipient acts */
-    ADVISORY_LOCK_LAUNCH = 730579268,       /* key: launch; it begins, is resumed or is canceled */
-    ADVISORY_LOCK_HITS = 730579269,         /* key: brand; shared: its hits are stored; alone: the job that judges them ends */
+    ADVISORY_LOCK_LAUNCH = 730579268, /* key: launch; it begins, is resumed or is canceled; a part of its failed runs is taken up */
+    ADVISORY_LOCK_HITS = 730579269,   /* key: brand; shared: its hits are stored; alone: the job that judges them ends */
+    ADVISORY_LOCK_LISTENERS = 730579270, /* key: trigger; an automation that starts with it is published */
 };

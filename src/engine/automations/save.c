@@ -10,6 +10,7 @@
 #include "engine/automations/branch_warnings.h"
 #include "engine/automations/definition.h"
 #include "engine/automations/graph_issues.h"
+#include "engine/automations/listeners.h"
 #include "engine/runs/cancel.h"
 #include "engine/runs/release.h"
 
@@ -23,7 +24,7 @@ static bool report(const struct work *work, int64_t id, const struct definition 
 {
     struct blockers blockers;
     if (!blockers_find(work, definition->graph, &definition->refs, &blockers, err) ||
-        !branch_warnings_find(work, id, definition, &blockers, err))
+        !listeners_check(work, id, definition, &blockers, err) || !branch_warnings_find(work, id, definition, &blockers, err))
         return false;
     blockers_write_report(&blockers, definition->graph, json);
     return true;
@@ -157,7 +158,8 @@ static bool check_publication(const struct work *work, struct change *change, st
     const struct definition *definition = &change->definition;
     struct blockers *found = arena_alloc(work->arena, sizeof(*found));
     change->warnings = found;
-    return blockers_find(work, definition->graph, &definition->refs, found, err) && blockers_refuse(found, err) &&
+    return blockers_find(work, definition->graph, &definition->refs, found, err) &&
+           listeners_check(work, change->id, definition, found, err) && blockers_refuse(found, err) &&
            branch_warnings_find(work, change->id, definition, found, err);
 }
 

@@ -244,16 +244,27 @@ static size_t list_payloads(const struct fire_group *group, struct payload_stori
     return count;
 }
 
+/* One statement takes RUN_STARTS_MAX runs. A trigger may have more automations from before there was a bound of them. */
+static bool ask_starts(const struct fire_group *group, struct db_batch *batch, struct error *err)
+{
+    size_t ignored;
+    for (size_t at = 0; at < group->start_count; at += RUN_STARTS_MAX) {
+        size_t left = group->start_count - at;
+        size_t count = left < RUN_STARTS_MAX ? left : RUN_STARTS_MAX;
+        if (!runs_start_ask(group->work, &group->starts[at], count, batch, &ignored, err))
+            return false;
+    }
+    return true;
+}
+
 static bool write_fires(const struct fire_group *group, struct error *err)
 {
     const struct work *work = group->work;
     struct payload_storing *storings = arena_array(work->arena, group->open_count, sizeof(*storings));
     size_t stored = list_payloads(group, storings);
     size_t stored_at;
-    size_t started_at;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    if (!payloads_store_ask(work, storings, stored, batch, &stored_at, err) ||
-        (group->start_count > 0 && !runs_start_ask(work, group->starts, group->start_count, batch, &started_at, err)))
+    if (!payloads_store_ask(work, storings, stored, batch, &stored_at, err) || !ask_starts(group, batch, err))
         return false;
     size_t woken_at = record_ask(group, batch);
     if (!db_batch_run(batch, err) || !payloads_store_take(work, storings, stored, batch, stored_at, err))

@@ -1,6 +1,7 @@
 /* Fires of triggers: their checks and their order, the contact, the rules of re-entry, and what is recorded. */
 #include "fixtures/engine_fixture.h"
 
+#include "engine/runs/start.h"
 #include "engine/triggers/fire.h"
 #include "engine/triggers/instances.h"
 
@@ -322,6 +323,28 @@ static void test_of_fires_at_once_one_starts(void **state)
     assert_int_equal(number_of("select count(*) from trigger_instances"), FIRES);
 }
 
+/* Automations that were published before there was a bound all start. */
+static void test_a_fire_starts_more_runs_than_a_statement_takes(void **state)
+{
+    (void)state;
+    enum { MORE = RUN_STARTS_MAX + 1 };
+    add_trigger(TRIGGER, declared_fields, "off");
+    add_automation(FIRST, TRIGGER, NULL);
+    run_sql("insert into automations (brand_id, id, name, latest_version_id, live_version_id, created_at, updated_at)"
+            " overriding system value select brand_id, id + n, name, id + n, id + n, created_at, updated_at"
+            " from automations, generate_series(1, %d) n",
+            MORE - 1);
+    run_sql(
+        "insert into automation_versions (brand_id, id, automation_id, version, nodes, connections, definition_hash, trigger_id,"
+        " created_at) overriding system value select brand_id, id + n, id + n, 1, nodes, connections, definition_hash, trigger_id,"
+        " created_at from automation_versions, generate_series(1, %d) n",
+        MORE - 1);
+    struct fire_result result = fire("{\"email\":\"ada@example.com\"}");
+    assert_int_equal(result.run_ids.count, MORE);
+    assert_int_equal(number_of("select count(distinct automation_id) from automation_runs"), MORE);
+    assert_int_equal(number_of("select cardinality(runs)::bigint from trigger_instances"), MORE);
+}
+
 /* ---- Fires that share a transaction ---- */
 
 enum { GROUP_MAX = 8 };
@@ -539,6 +562,7 @@ int main(void)
         FIRE_TEST(test_values_that_do_not_fit_are_left_out),
         FIRE_TEST(test_bounds_of_the_contact_are_warnings),
         FIRE_TEST(test_reentry),
+        FIRE_TEST(test_a_fire_starts_more_runs_than_a_statement_takes),
         FIRE_TEST(test_of_fires_at_once_one_starts),
         FIRE_TEST(test_a_bad_fire_of_a_group_fails_alone),
         FIRE_TEST(test_a_group_keeps_rules_of_reentry_apart),
