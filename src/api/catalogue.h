@@ -155,17 +155,21 @@ struct single_write {
  * the state for the next steps in the arena of the work. It also names the row
  * that the write locks, so that two batches lock rows in the same order. `ask`
  * adds the statements of several writes in one brand, of different rows, in the
- * order of their lock keys. `finish`, which may be NULL, sends statements for all
- * of them that depend on these results. `is_refused`, which may be NULL, tells
- * behind `finish` that a write was refused and has written nothing: it gets this
- * error, and the others of the batch go on. `reply` writes the answer of one write
- * from the results. All but `check` may run again in another batch.
+ * order of their lock keys. `is_large`, which may be NULL, tells by their results
+ * that a write has so much to do that it would hold up the others. `finish`, which
+ * may be NULL, sends statements for all of them that depend on these results.
+ * `is_refused`, which may be NULL, tells behind `finish` that a write was refused
+ * and has written nothing: it gets this error, and the others of the batch go on.
+ * `reply` writes the answer of one write from the results. All but `check` may run
+ * again in another batch.
  *
- * A write that `check` gives no lock key (NULL) gets a transaction of its own.
+ * A write that `check` gives no lock key (NULL), and one that is large, get a
+ * transaction of their own.
  */
 struct op_single_write {
     bool (*check)(struct op_context *ctx, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
     void (*ask)(const struct single_write *writes, size_t count, struct db_batch *batch);
+    bool (*is_large)(const void *kept, const struct db_batch *batch);
     bool (*finish)(const struct single_write *writes, size_t count, const struct db_batch *batch, struct error *err);
     bool (*is_refused)(const void *kept, struct error *ret_refusal);
     bool (*reply)(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);

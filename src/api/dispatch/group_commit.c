@@ -7,8 +7,8 @@
  *
  * A call must not fail because of another call in its batch. Calls that can be
  * refused without the database are refused first. A call may need more than the
- * batch can give: its key is in use, its statement fails or waits for a lock,
- * or its answer is a refusal. Then the transaction is rolled back, that call is
+ * batch can give: its key is in use, its statement fails or waits for a lock, it
+ * has much to do, or its answer is a refusal. Then the transaction is rolled back, that call is
  * queued again to run alone in dispatch_write, and the other calls retry
  * without it.
  *
@@ -25,9 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tries of a batch: the first with shared statements, the second with separate statements to find the failing call, the third
- * without that call. After that each call has its own commit. */
-enum { MAX_TRIES = 3 };
+/* Tries of a batch: the first with shared statements, the second without large calls, the third with separate statements to find
+ * the failing call, the fourth without that call. After that each call has its own commit. */
+enum { MAX_TRIES = 4 };
 
 struct member {
     struct api *api;
@@ -235,7 +235,20 @@ static bool has_failed(const struct db_batch *statements, const struct member *m
     return false;
 }
 
-/* Sends the statements of all members. False when one failed or a key was already used. */
+/* Marks the calls that would hold up the others of the batch. One that is by itself holds up nobody. */
+static bool find_large(struct group_commit *batch, const struct db_batch *statements)
+{
+    bool found = false;
+    for (size_t i = 0; i < batch->count && batch->count > 1; i++) {
+        struct member *member = &batch->members[i];
+        const struct op_single_write *single = member->ctx.op->single_write;
+        member->caused_failure = single->is_large != NULL && single->is_large(member->kept, statements);
+        found = found || member->caused_failure;
+    }
+    return found;
+}
+
+/* Sends the statements of all members. False when one failed, a key was already used or a call is large. */
 static bool run_work(struct group_commit *batch, bool together, struct arena *arena, const struct ledger_call *calls,
                      struct db_batch *statements, struct error *err)
 {
@@ -248,7 +261,7 @@ static bool run_work(struct group_commit *batch, bool together, struct arena *ar
         ok = false;
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].caused_failure = used[i] || has_failed(statements, &batch->members[i]);
-    if (!ok || !finish_groups(groups, group_count, statements, err))
+    if (!ok || find_large(batch, statements) || !finish_groups(groups, group_count, statements, err))
         return false;
     find_refused(batch);
     return true;

@@ -35,6 +35,11 @@ static void fire_ask(const struct single_write *writes, size_t count, struct db_
     fires_ask(&writes[0].ctx->work, fires_of(writes, count), count, batch);
 }
 
+static bool fire_has_many_listeners(const void *kept, const struct db_batch *batch)
+{
+    return fire_is_large(kept, batch);
+}
+
 static bool fire_finish(const struct single_write *writes, size_t count, const struct db_batch *batch, struct error *err)
 {
     return fires_finish(fires_of(writes, count), batch, err);
@@ -63,7 +68,12 @@ static bool fire_reply(struct op_context *ctx, void *kept, const struct db_batch
 }
 
 const struct op_single_write op_triggers_fire_single = {
-    .check = fire_check, .ask = fire_ask, .finish = fire_finish, .is_refused = fire_is_refused, .reply = fire_reply
+    .check = fire_check,
+    .ask = fire_ask,
+    .is_large = fire_has_many_listeners,
+    .finish = fire_finish,
+    .is_refused = fire_is_refused,
+    .reply = fire_reply,
 };
 
 /* ---- Recorded fires ---- */

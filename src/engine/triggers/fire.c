@@ -23,6 +23,7 @@
 enum {
     NOT_STARTED_MAX_BYTES = 4 * 1024 * 1024,
     BIGINT_MAX_CHARS = 20, /* of a bigint */
+    SHARED_LISTENERS = 50, /* a fire that starts more runs shares no transaction with others */
 };
 
 /* ---- The contacts, and who may start ---- */
@@ -307,6 +308,11 @@ void fires_ask(const struct work *work, struct fire *const *fires, size_t count,
         *fires[i] = (struct fire){ .work = fires[i]->work, .request = fires[i]->request };
     fires[0]->group = group;
     fire_group_read_ask(group, batch);
+}
+
+bool fire_is_large(const struct fire *fire, const struct db_batch *batch)
+{
+    return db_batch_rows(batch, fire->trigger->automations_at)->count > SHARED_LISTENERS;
 }
 
 bool fires_finish(struct fire *const *fires, const struct db_batch *batch, struct error *err)

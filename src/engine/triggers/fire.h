@@ -62,6 +62,8 @@ struct fire *fire_new(const struct work *work, const struct fire_request *reques
 const char *fire_lock_key(const struct fire *fire) NONNULL(1);
 int64_t fire_trigger_id(const struct fire *fire) NONNULL(1) PURE;
 void fires_ask(const struct work *work, struct fire *const *fires, size_t count, struct db_batch *batch) NONNULL(1, 2, 4);
+/* Whether the fire starts so many runs that other calls should not wait for it. Behind the batch of fires_ask. */
+bool fire_is_large(const struct fire *fire, const struct db_batch *batch) NONNULL(1, 2);
 MUST_CHECK bool fires_finish(struct fire *const *fires, const struct db_batch *batch, struct error *err) NONNULL(1, 2, 3);
 MUST_CHECK bool fire_take(const struct fire *fire, struct fire_result *ret_result, struct error *err) NONNULL(1, 2, 3);
 

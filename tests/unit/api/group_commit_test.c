@@ -74,6 +74,7 @@ enum {
     REFUSED_BY_FINISH = 43,
     REFUSED_UNWRITTEN = 53, /* it adds nothing */
     WANTS_TO_BE_ALONE = 47,
+    IS_LARGE = 59,
 };
 
 static void eat_if(bool eats, struct arena *own)
@@ -134,6 +135,13 @@ static bool finish_add(const struct single_write *writes, size_t count, const st
     return true;
 }
 
+static bool is_large_add(const void *kept, const struct db_batch *batch)
+{
+    const struct adding *adding = kept;
+    assert_true(db_batch_rows(batch, adding->at)->count > 0);
+    return adding->args->amount == IS_LARGE;
+}
+
 static bool is_refused_add(const void *kept, struct error *ret_refusal)
 {
     const struct adding *adding = kept;
@@ -170,7 +178,12 @@ static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch 
 }
 
 static const struct op_single_write add_single = {
-    .check = check_add, .ask = ask_add, .finish = finish_add, .is_refused = is_refused_add, .reply = reply_add
+    .check = check_add,
+    .ask = ask_add,
+    .is_large = is_large_add,
+    .finish = finish_add,
+    .is_refused = is_refused_add,
+    .reply = reply_add,
 };
 static const struct operation add_op = { .id = "sums.add",
                                          .index = -1,
@@ -517,6 +530,38 @@ static void test_a_call_without_a_lock_key_is_alone(void **state)
     assert_int_equal(member_of(visits[1], "total"), WANTS_TO_BE_ALONE);
     assert_int_not_equal(member_of(visits[1], "transaction"), member_of(visits[0], "transaction"));
     assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+}
+
+/* The others do not wait for what it does behind its first statements. */
+static void test_a_large_call_is_alone(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("g0", 1), with_idempotency(add("g1", IS_LARGE), "k"), add("g2", 3) };
+    run_together(visits, ARRAY_COUNT(visits));
+    assert_int_equal(member_of(visits[1], "total"), IS_LARGE);
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_not_equal(member_of(visits[1], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(largest_finish, 2);
+    assert_int_equal(kept_keys(), 1);
+}
+
+/* A batch has a try more for large calls: those without a fault still share their commit. */
+static void test_a_large_call_beside_a_faulty_one(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("f0", 1), add("f1", IS_LARGE), add("f2", 3), add("f3", REFUSED_BY_FINISH) };
+    run_together(visits, ARRAY_COUNT(visits));
+    assert_int_equal(member_of(visits[1], "total"), IS_LARGE);
+    assert_refusal(visits[3], ERR_NOT_FOUND, "amount", "Not 43");
+    assert_int_equal(member_of(visits[2], "transaction"), member_of(visits[0], "transaction"));
+}
+
+/* A call that has its batch for itself is not repeated. */
+static void test_a_large_call_by_itself_is_tried_once(void **state)
+{
+    (void)state;
+    assert_int_equal(member_of(visit_run(add("h0", IS_LARGE)), "total"), IS_LARGE);
+    assert_int_equal(checks, 1);
 }
 
 /* a statement that fails, here by a constraint, leaves nothing of its call and everything of the others. */
@@ -905,6 +950,9 @@ int main(void)
         SUMS_TEST(test_an_unwritten_refusal_stays_in_the_batch),
         SUMS_TEST(test_operations_that_finish_have_batches_of_their_own),
         SUMS_TEST(test_a_call_without_a_lock_key_is_alone),
+        SUMS_TEST(test_a_large_call_is_alone),
+        SUMS_TEST(test_a_large_call_beside_a_faulty_one),
+        SUMS_TEST(test_a_large_call_by_itself_is_tried_once),
         SUMS_TEST(test_a_failing_statement_is_its_own),
         SUMS_TEST(test_several_faults),
         SUMS_TEST(test_a_locked_row_holds_up_its_own_caller),

@@ -323,22 +323,27 @@ static void test_of_fires_at_once_one_starts(void **state)
     assert_int_equal(number_of("select count(*) from trigger_instances"), FIRES);
 }
 
-/* Automations that were published before there was a bound all start. */
-static void test_a_fire_starts_more_runs_than_a_statement_takes(void **state)
+static void add_listeners(int count)
 {
-    (void)state;
-    enum { MORE = RUN_STARTS_MAX + 1 };
     add_trigger(TRIGGER, declared_fields, "off");
     add_automation(FIRST, TRIGGER, NULL);
     run_sql("insert into automations (brand_id, id, name, latest_version_id, live_version_id, created_at, updated_at)"
             " overriding system value select brand_id, id + n, name, id + n, id + n, created_at, updated_at"
             " from automations, generate_series(1, %d) n",
-            MORE - 1);
+            count - 1);
     run_sql(
         "insert into automation_versions (brand_id, id, automation_id, version, nodes, connections, definition_hash, trigger_id,"
         " created_at) overriding system value select brand_id, id + n, id + n, 1, nodes, connections, definition_hash, trigger_id,"
         " created_at from automation_versions, generate_series(1, %d) n",
-        MORE - 1);
+        count - 1);
+}
+
+/* Automations that were published before there was a bound all start. */
+static void test_a_fire_starts_more_runs_than_a_statement_takes(void **state)
+{
+    (void)state;
+    enum { MORE = RUN_STARTS_MAX + 1 };
+    add_listeners(MORE);
     struct fire_result result = fire("{\"email\":\"ada@example.com\"}");
     assert_int_equal(result.run_ids.count, MORE);
     assert_int_equal(number_of("select count(distinct automation_id) from automation_runs"), MORE);
@@ -372,6 +377,27 @@ static void fire_together(struct shared_fire *shared, size_t count)
     for (size_t i = 0; i < count; i++)
         shared[i].ok = fire_take(fires[i], &shared[i].result, &shared[i].err);
     assert_ok(db_tx_commit(&tx, &err), &err);
+}
+
+static bool is_large(void)
+{
+    struct error err = { .code = ERR_NONE };
+    struct fire *one =
+        fire_new(&work, &(struct fire_request){ .trigger_id = TRIGGER, .payload = json_of("{\"email\":\"a@b.example\"}") });
+    struct db_batch *batch = db_batch_new(conn, arena);
+    fires_ask(&work, &one, 1, batch);
+    assert_ok(db_batch_run(batch, &err), &err);
+    return fire_is_large(one, batch);
+}
+
+static void test_a_fire_that_starts_more_than_fifty_runs_is_large(void **state)
+{
+    (void)state;
+    enum { SHARED = 50 };
+    add_listeners(SHARED);
+    assert_false(is_large());
+    add_automation(FIRST + SHARED, TRIGGER, NULL);
+    assert_true(is_large());
 }
 
 /* A group has the round trips of one fire. A refused fire leaves nothing, and the others have what they would have alone. */
@@ -563,6 +589,7 @@ int main(void)
         FIRE_TEST(test_bounds_of_the_contact_are_warnings),
         FIRE_TEST(test_reentry),
         FIRE_TEST(test_a_fire_starts_more_runs_than_a_statement_takes),
+        FIRE_TEST(test_a_fire_that_starts_more_than_fifty_runs_is_large),
         FIRE_TEST(test_of_fires_at_once_one_starts),
         FIRE_TEST(test_a_bad_fire_of_a_group_fails_alone),
         FIRE_TEST(test_a_group_keeps_rules_of_reentry_apart),
