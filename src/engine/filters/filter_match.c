@@ -76,22 +76,21 @@ static struct filter_condition filter_condition_of(const struct match_condition 
 
 /* ---- Texts ---- */
 
-/* A comparison with ASCII parts changes ASCII letters only, as the server does. */
-struct fold {
-    bool is_ascii;
-};
-
-static struct fold fold_for(struct text_list parts)
+static struct match_parts parts_folded(struct arena *arena, struct text_list parts)
 {
-    struct fold fold = { true };
-    for (size_t i = 0; i < parts.count; i++)
-        fold.is_ascii = fold.is_ascii && text_is_ascii(parts.items[i]);
-    return fold;
+    const char **texts = arena_array(arena, parts.count, sizeof(*texts));
+    bool is_ascii = true;
+    for (size_t i = 0; i < parts.count; i++) {
+        is_ascii = is_ascii && text_is_ascii(parts.items[i]);
+        texts[i] = text_lower_unicode(arena, parts.items[i]);
+    }
+    return (struct match_parts){ .texts = { texts, parts.count }, .is_ascii = is_ascii };
 }
 
-static const char *folded(struct arena *arena, struct fold fold, const char *text)
+/* A comparison with ASCII parts changes ASCII letters only, as the server does. */
+static const char *folded(struct arena *arena, bool is_ascii, const char *text)
 {
-    return fold.is_ascii ? text_lower(arena, text) : text_lower_unicode(arena, text);
+    return is_ascii ? text_lower(arena, text) : text_lower_unicode(arena, text);
 }
 
 static bool text_ends_with(const char *text, const char *end)
@@ -128,29 +127,64 @@ static bool check_parts(struct arena *arena, const struct filter_condition *cond
     return true;
 }
 
+static bool looks_for_parts(enum filter_verb verb)
+{
+    return verb == VERB_CONTAINS || verb == VERB_CONTAINS_ANY || verb == VERB_STARTS_WITH || verb == VERB_ENDS_WITH;
+}
+
 static bool is_exact(enum filter_verb verb)
 {
     return verb == VERB_EQUALS || verb == VERB_IN;
 }
 
-static bool match_text(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb, const char *actual,
-                       bool *ret_holds, struct error *err)
+static const char *text_of(struct arena *arena, const struct filter_condition *condition, const json_t *actual)
 {
-    struct text_list parts;
-    bool is_address = condition->type == TYPE_ADDRESS;
-    if (is_exact(verb) && is_address) {
-        if (!filter_value_addresses(condition, arena, verb == VERB_IN, &parts, err))
-            return false;
-    } else if (!read_parts(arena, condition, verb, &parts, err) ||
-               (!is_exact(verb) && !check_parts(arena, condition, parts, err))) {
-        return false;
+    const char *text = json_string_value(actual);
+    if (text != NULL && condition->type == TYPE_ADDRESS) {
+        struct address address;
+        struct error ignored = { 0 };
+        return address_parse(arena, text, NULL, &address, &ignored) ? address.key : text;
     }
-    struct fold fold = fold_for(parts);
-    const char *text = actual == NULL || is_exact(verb) || is_address ? actual : folded(arena, fold, actual);
-    for (size_t i = 0; i < parts.count && text != NULL && !*ret_holds; i++)
-        *ret_holds = is_exact(verb) ? strcmp(text, parts.items[i]) == 0
-                                    : text_matches(text, text_lower_unicode(arena, parts.items[i]), verb);
+    return text != NULL || actual == NULL || !(json_is_number(actual) || json_is_boolean(actual)) ? text
+                                                                                                  : json_compact(arena, actual);
+}
+
+static bool match_exact(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb, const char *actual,
+                        bool *ret_holds, struct error *err)
+{
+    struct text_list texts;
+    bool is_read = condition->type == TYPE_ADDRESS ? filter_value_addresses(condition, arena, verb == VERB_IN, &texts, err)
+                                                   : read_parts(arena, condition, verb, &texts, err);
+    for (size_t i = 0; is_read && i < texts.count && actual != NULL && !*ret_holds; i++)
+        *ret_holds = strcmp(actual, texts.items[i]) == 0;
+    return is_read;
+}
+
+static bool find_parts(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb,
+                       const struct match_parts *prepared, const char *actual, bool *ret_holds, struct error *err)
+{
+    struct match_parts parts = { .is_ascii = true };
+    struct text_list given;
+    if (prepared != NULL) {
+        parts = *prepared;
+    } else {
+        if (!read_parts(arena, condition, verb, &given, err) || !check_parts(arena, condition, given, err))
+            return false;
+        if (actual != NULL)
+            parts = parts_folded(arena, given);
+    }
+    const char *text = actual == NULL || condition->type == TYPE_ADDRESS ? actual : folded(arena, parts.is_ascii, actual);
+    for (size_t i = 0; text != NULL && i < parts.texts.count && !*ret_holds; i++)
+        *ret_holds = text_matches(text, parts.texts.items[i], verb);
     return true;
+}
+
+static bool match_text(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb,
+                       const struct match_parts *prepared, const json_t *actual, bool *ret_holds, struct error *err)
+{
+    const char *text = text_of(arena, condition, actual);
+    return is_exact(verb) ? match_exact(arena, condition, verb, text, ret_holds, err)
+                          : find_parts(arena, condition, verb, prepared, text, ret_holds, err);
 }
 
 /* ---- Numbers: long double holds every int64_t and every double, so the comparison is exact ---- */
@@ -262,18 +296,6 @@ static bool match_truth(struct arena *arena, const struct filter_condition *cond
     return true;
 }
 
-static const char *text_of(struct arena *arena, const struct filter_condition *condition, const json_t *actual)
-{
-    const char *text = json_string_value(actual);
-    if (text != NULL && condition->type == TYPE_ADDRESS) {
-        struct address address;
-        struct error ignored = { 0 };
-        return address_parse(arena, text, NULL, &address, &ignored) ? address.key : text;
-    }
-    return text != NULL || actual == NULL || !(json_is_number(actual) || json_is_boolean(actual)) ? text
-                                                                                                  : json_compact(arena, actual);
-}
-
 static bool match_presence(enum filter_verb verb, const json_t *actual)
 {
     const char *text = json_string_value(actual);
@@ -281,8 +303,9 @@ static bool match_presence(enum filter_verb verb, const json_t *actual)
 }
 
 /* Evaluates without the negation. Reads the value of the condition even when the field has none, so that match_check can use it. */
-static bool match_verb(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb, const json_t *actual,
-                       const struct match_clock *clock, bool *ret_holds, struct error *err)
+static bool match_verb(struct arena *arena, const struct filter_condition *condition, enum filter_verb verb,
+                       const struct match_parts *parts, const json_t *actual, const struct match_clock *clock, bool *ret_holds,
+                       struct error *err)
 {
     *ret_holds = false;
     if (verb == VERB_EXISTS || verb == VERB_FILLED) {
@@ -292,7 +315,7 @@ static bool match_verb(struct arena *arena, const struct filter_condition *condi
     switch (condition->type) {
     case TYPE_TEXT:
     case TYPE_ADDRESS:
-        return match_text(arena, condition, verb, text_of(arena, condition, actual), ret_holds, err);
+        return match_text(arena, condition, verb, parts, actual, ret_holds, err);
     case TYPE_NUMBER:
         return match_number(arena, condition, verb, actual, ret_holds, err);
     case TYPE_DATE:
@@ -316,7 +339,20 @@ bool match_check(struct arena *arena, const struct match_condition *given, struc
     if (condition.type == TYPE_COUNT)
         condition.type = is_presence ? TYPE_TEXT : TYPE_DATE;
     return filter_operator_find(&condition, arena, &operator, err) &&
-           match_verb(arena, &condition, operator->verb, NULL, &epoch, &holds, err);
+           match_verb(arena, &condition, operator->verb, NULL, NULL, &epoch, &holds, err);
+}
+
+const struct match_parts *match_prepare(struct arena *arena, const struct match_condition *given)
+{
+    const struct filter_operator *operator= filter_operator_named(given->operator_name);
+    struct filter_condition condition = filter_condition_of(given, TYPE_TEXT);
+    struct error ignored = { 0 };
+    struct text_list texts;
+    if (operator== NULL || !looks_for_parts(operator->verb) || !read_parts(arena, &condition, operator->verb, &texts, &ignored))
+        return NULL;
+    struct match_parts *parts = arena_alloc(arena, sizeof(*parts));
+    *parts = parts_folded(arena, texts);
+    return parts;
 }
 
 bool match_needs_zone(const struct match_condition *condition)
@@ -337,7 +373,7 @@ bool match_holds(struct arena *arena, const struct match_condition *given, const
     bool holds = false;
     bool is_known = operator->verb == VERB_EXISTS || operator->verb ==
                     VERB_FILLED ||(condition.type != TYPE_COUNT && operator_takes(operator, condition.type));
-    if (!is_known || !match_verb(arena, &condition, operator->verb, value, clock, &holds, &ignored))
+    if (!is_known || !match_verb(arena, &condition, operator->verb, given->parts, value, clock, &holds, &ignored))
         holds = false;
     return holds != operator->negated;
 }

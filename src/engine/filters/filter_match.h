@@ -19,12 +19,19 @@
 
 #include <jansson.h>
 
+/* The texts that a checked condition looks for in others, changed for the comparison. */
+struct match_parts {
+    struct text_list texts;
+    bool is_ascii; /* as the condition has them */
+};
+
 struct match_condition {
     const char *path;     /* of the condition, for errors */
     enum field_type type; /* FIELD_NONE: not known */
     bool is_address;      /* the field is an email address, compared by its merge key */
     const char *operator_name;
-    const json_t *value; /* NULL: none */
+    const json_t *value;             /* NULL: none */
+    const struct match_parts *parts; /* of match_prepare; NULL: they are made for each comparison */
 };
 
 /* A day without a time zone is a day of the zone (NULL: UTC). */
@@ -36,6 +43,9 @@ struct match_clock {
 /* Checks that the operator exists, fits the type and has a value that it understands.
  * Errors: INVALID_REQUEST at the operator or the value. */
 MUST_CHECK bool match_check(struct arena *arena, const struct match_condition *condition, struct error *err) NONNULL(1, 2, 3);
+
+/* Changes the texts that a checked condition looks for, once for all comparisons. NULL: it looks for none. */
+const struct match_parts *match_prepare(struct arena *arena, const struct match_condition *condition) NONNULL(1, 2);
 
 /* Whether the condition may compare days, so that match_holds needs the zone. */
 bool match_needs_zone(const struct match_condition *condition) NONNULL(1) PURE;

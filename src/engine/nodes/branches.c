@@ -1,17 +1,16 @@
 #include "engine/nodes/branches.h"
 
-#include "engine/nodes/conditions.h"
 #include "engine/nodes/facts.h"
 
-void step_by_conditions(struct arena *arena, const struct step_in *in, enum condition_logic logic,
-                        const struct condition *conditions, size_t count, struct condition_branches branches,
-                        struct step_out *ret_out)
+void step_by_conditions(struct arena *arena, const struct step_in *in, const struct condition_list *list,
+                        struct condition_branches branches, struct step_out *ret_out)
 {
     struct step_record record;
-    bool *each = arena_array(arena, count, sizeof(*each));
-    bool holds = conditions_hold(arena, in, logic, conditions, count, each);
+    bool *each = arena_array(arena, list->count, sizeof(*each));
+    size_t seen;
+    bool holds = conditions_hold(arena, in, list, each, &seen);
     step_record_begin(&record, arena);
-    step_record_flags(&record, "conditions", each, count);
+    step_record_flags(&record, "conditions", each, seen, list->count);
     step_go(ret_out, &record, holds ? branches.holds : branches.fails);
 }
 

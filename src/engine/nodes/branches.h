@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/nodes/step.h"
+#include "engine/nodes/conditions.h"
 
 /* The two branches of a node that conditions decide. */
 struct condition_branches {
@@ -12,10 +12,9 @@ struct condition_branches {
     const char *fails;
 };
 
-/* Decides by conditions; the facts are the result of each. */
-void step_by_conditions(struct arena *arena, const struct step_in *in, enum condition_logic logic,
-                        const struct condition *conditions, size_t count, struct condition_branches branches,
-                        struct step_out *ret_out) NONNULL(1, 2, 4, 7);
+/* Decides by conditions; the facts are the result of each, null of those behind the one that decided. */
+void step_by_conditions(struct arena *arena, const struct step_in *in, const struct condition_list *list,
+                        struct condition_branches branches, struct step_out *ret_out) NONNULL(1, 2, 3, 5);
 
 /* The branch that recorded results give; NULL when they do not fit the conditions. */
 const char *replay_conditions(struct arena *arena, enum condition_logic logic, size_t count, struct condition_branches branches,

@@ -157,18 +157,36 @@ bool conditions_joined(enum condition_logic logic, const bool *each, size_t coun
     return !is_or;
 }
 
-bool conditions_hold(struct arena *arena, const struct step_in *in, enum condition_logic logic, const struct condition *conditions,
-                     size_t count, bool *ret_each)
+const struct match_parts *const *conditions_prepare(struct arena *arena, const struct condition *conditions, size_t count)
 {
-    struct match_clock clock = { .now_us = in->now_us };
-    bool is_loaded = false;
+    const struct match_parts **parts = arena_array(arena, count, sizeof(*parts));
     for (size_t i = 0; i < count; i++) {
         const struct match_condition match = match_of(&conditions[i], "");
-        if (!is_loaded && match_needs_zone(&match)) {
-            clock.zone = template_zone_load(arena, in->time_zone);
-            is_loaded = true;
-        }
-        ret_each[i] = match_holds(arena, &match, condition_field_value(in->facts, conditions[i].field), &clock);
+        parts[i] = match_prepare(arena, &match);
     }
-    return conditions_joined(logic, ret_each, count);
+    return parts;
+}
+
+static bool holds(struct arena *arena, const struct step_in *in, const struct condition_list *list, size_t i,
+                  struct match_clock *clock)
+{
+    struct match_condition match = match_of(&list->items[i], "");
+    match.parts = list->parts[i];
+    if (clock->zone == NULL && match_needs_zone(&match))
+        clock->zone = template_zone_load(arena, in->time_zone);
+    return match_holds(arena, &match, condition_field_value(in->facts, list->items[i].field), clock);
+}
+
+bool conditions_hold(struct arena *arena, const struct step_in *in, const struct condition_list *list, bool *ret_each,
+                     size_t *ret_seen)
+{
+    struct match_clock clock = { .now_us = in->now_us };
+    bool is_or = list->logic == CONDITION_LOGIC_OR;
+    for (*ret_seen = 0; *ret_seen < list->count;) {
+        size_t i = (*ret_seen)++;
+        ret_each[i] = holds(arena, in, list, i, &clock);
+        if (ret_each[i] == is_or)
+            return is_or;
+    }
+    return !is_or;
 }

@@ -11,7 +11,9 @@
 
 #include "engine/nodes/step.h"
 
-struct template_zone;
+/* Makes the texts of checked conditions, an item for each. */
+const struct match_parts *const *conditions_prepare(struct arena *arena, const struct condition *conditions, size_t count)
+    NONNULL(1, 2);
 
 /* Checks the conditions of a node. `path` is that of the list. Errors: INVALID_REQUEST with the path of the member. */
 MUST_CHECK bool conditions_check(struct arena *arena, const struct condition *conditions, size_t count, const char *path,
@@ -24,9 +26,18 @@ bool condition_field_reads_contact(const char *field) NONNULL(1) PURE;
 /* The value of a field; NULL: none. */
 const json_t *condition_field_value(const struct step_facts *facts, const char *field) NONNULL(1, 2);
 
-/* Whether the conditions hold. `ret_each` gets the result of each; it has `count` items. */
-bool conditions_hold(struct arena *arena, const struct step_in *in, enum condition_logic logic, const struct condition *conditions,
-                     size_t count, bool *ret_each) NONNULL(1, 2, 6);
+/* The conditions of a node, or of its exit. */
+struct condition_list {
+    enum condition_logic logic;
+    const struct condition *items;
+    const struct match_parts *const *parts; /* of conditions_prepare */
+    size_t count;
+};
+
+/* Whether the conditions hold. Looks at them in their order, until one decides: `ret_each` gets the results of the first
+ * `ret_seen` ones; it has an item for each. */
+bool conditions_hold(struct arena *arena, const struct step_in *in, const struct condition_list *list, bool *ret_each,
+                     size_t *ret_seen) NONNULL(1, 2, 3, 4, 5);
 
 /* The result of conditions with these results. */
 bool conditions_joined(enum condition_logic logic, const bool *each, size_t count) NONNULL(2) PURE;

@@ -33,12 +33,14 @@ void step_record_time(struct step_record *record, const char *name, struct opt_i
         json_member_text(&record->json, name, clock_iso(record->arena, time_us.value));
 }
 
-void step_record_flags(struct step_record *record, const char *name, const bool *values, size_t count)
+void step_record_flags(struct step_record *record, const char *name, const bool *values, size_t known, size_t count)
 {
     json_key(&record->json, name);
     json_array_begin(&record->json);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < known; i++)
         json_bool(&record->json, values[i]);
+    for (size_t i = known; i < count; i++)
+        json_null_value(&record->json);
     json_array_end(&record->json);
 }
 

@@ -21,7 +21,8 @@ void step_record_flag(struct step_record *record, const char *name, bool value) 
 void step_record_text(struct step_record *record, const char *name, const char *value) NONNULL(1, 2);
 void step_record_number(struct step_record *record, const char *name, double value) NONNULL(1, 2);
 void step_record_time(struct step_record *record, const char *name, struct opt_int time_us) NONNULL(1, 2);
-void step_record_flags(struct step_record *record, const char *name, const bool *values, size_t count) NONNULL(1, 2);
+/* `count` values, of which the first `known` ones are known; null stands for the others. */
+void step_record_flags(struct step_record *record, const char *name, const bool *values, size_t known, size_t count) NONNULL(1, 2);
 
 /* Closes the object and gives its text. */
 const char *step_record_end(struct step_record *record) NONNULL(1) RETURNS_NONNULL;

@@ -113,11 +113,12 @@ static void step_engagement(struct arena *arena, const struct step_in *in, const
 void step_filter(struct arena *arena, const struct step_in *in, struct step_out *ret_out)
 {
     const struct filter_config *config = in->node->config;
+    const struct condition_list list = { config->logical_operator, config->conditions, in->node->condition_parts,
+                                         config->conditions_count };
     if (config->form == FILTER_FORM_ENGAGEMENT)
         step_engagement(arena, in, config, ret_out);
     else
-        step_by_conditions(arena, in, config->logical_operator, config->conditions, config->conditions_count, true_or_false,
-                           ret_out);
+        step_by_conditions(arena, in, &list, true_or_false, ret_out);
 }
 
 const char *replay_filter(struct arena *arena, const struct graph_node *node, const json_t *facts)

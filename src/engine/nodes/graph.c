@@ -81,7 +81,10 @@ static bool add_conditions(const struct graph_reading *reading, struct graph_nod
 {
     for (size_t i = 0; i < count; i++)
         add_field(node, conditions[i].field);
-    return conditions_check(reading->arena, conditions, count, arena_printf(reading->arena, "%s.conditions", path), reading->err);
+    if (!conditions_check(reading->arena, conditions, count, arena_printf(reading->arena, "%s.conditions", path), reading->err))
+        return false;
+    node->condition_parts = conditions_prepare(reading->arena, conditions, count);
+    return true;
 }
 
 static bool add_trigger(const struct graph_reading *reading, struct graph_node *node, const char *path)

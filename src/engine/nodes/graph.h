@@ -22,6 +22,8 @@ enum {
     GRAPH_CONNECTIONS_MAX = 400,
 };
 
+struct match_parts;
+
 /* Types and configs come from schemas/nodes: NODE_TRIGGER, struct trigger_config and so on. */
 struct graph_node {
     const char *id;
@@ -32,11 +34,12 @@ struct graph_node {
     const json_t *given;     /* the config as JSON, with the names of the declaration */
     size_t first_connection; /* the connections that leave the node are consecutive */
     size_t connection_count;
-    struct text_list branches; /* the ways out that the config has; none: one way out, without a branch */
-    int64_t least_wait_us;     /* a run stays here at least so long; 0: it may pass at once */
-    bool reads_contact;        /* the step, or the exit conditions of the graph, read it */
-    bool reads_payload;        /* the same; its message may read it, too */
-    bool payload_ahead;        /* this node, its message, or one that can be reached from it reads the payload */
+    const struct match_parts *const *condition_parts; /* of its conditions, or those of its exit: their texts, made once */
+    struct text_list branches;                        /* the ways out that the config has; none: one way out, without a branch */
+    int64_t least_wait_us;                            /* a run stays here at least so long; 0: it may pass at once */
+    bool reads_contact;                               /* the step, or the exit conditions of the graph, read it */
+    bool reads_payload;                               /* the same; its message may read it, too */
+    bool payload_ahead; /* this node, its message, or one that can be reached from it reads the payload */
 };
 
 struct graph_connection {

@@ -52,8 +52,9 @@ void step_split(struct arena *arena, const struct step_in *in, struct step_out *
     const char *forced = in->forced_branch != NULL ? known_branch(in->node, in->forced_branch) : NULL;
     struct step_record record;
     if (forced == NULL && config->form == SPLIT_FORM_FIELDS) {
-        step_by_conditions(arena, in, config->logical_operator, config->conditions, config->conditions_count, left_or_right,
-                           ret_out);
+        const struct condition_list list = { config->logical_operator, config->conditions, in->node->condition_parts,
+                                             config->conditions_count };
+        step_by_conditions(arena, in, &list, left_or_right, ret_out);
         return;
     }
     step_record_begin(&record, arena);

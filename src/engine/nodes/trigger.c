@@ -18,7 +18,10 @@ bool step_exits(struct arena *arena, const struct step_in *in, const char **ret_
     const struct condition_group *exit = config->exit;
     if (exit == NULL)
         return false;
-    bool *each = arena_array(arena, exit->conditions_count, sizeof(*each));
+    const struct condition_list list = { exit->logical_operator, exit->conditions,
+                                         in->graph->nodes[in->graph->trigger].condition_parts, exit->conditions_count };
+    bool *each = arena_array(arena, list.count, sizeof(*each));
+    size_t ignored;
     *ret_reason = "The exit conditions of the trigger hold.";
-    return conditions_hold(arena, in, exit->logical_operator, exit->conditions, exit->conditions_count, each);
+    return conditions_hold(arena, in, &list, each, &ignored);
 }

@@ -270,6 +270,32 @@ static void test_parts_are_found_in_linear_time(void **state)
     }
 }
 
+/* A comparison with prepared texts copies the text of the field at most, not the texts of the condition. */
+static void test_prepared_texts_are_not_made_again(void **state)
+{
+    (void)state;
+    enum { PARTS = 200, PART_BYTES = 1600 };
+    struct error err;
+    const struct match_clock clock = { 0 };
+    char *part = arena_alloc(arena, PART_BYTES + 1);
+    memset(part, 'A', PART_BYTES);
+    json_t *parts = json_in_arena(arena, json_array());
+    for (int i = 0; i < PARTS; i++)
+        json_array_append_new(parts, json_string(part));
+    json_array_append_new(parts, json_string("\303\204B")); /* ÄB */
+    struct match_condition match = { .path = "c", .operator_name = "contains_any", .value = parts };
+    assert_ok(match_check(arena, &match, &err), &err);
+    match.parts = match_prepare(arena, &match);
+    ARENA_SCOPE scratch = arena_new(0);
+    size_t before = arena_used_bytes(scratch);
+    assert_true(match_holds(scratch, &match, json_of("\"x\303\244b\""), &clock)); /* xäb */
+    assert_false(match_holds(scratch, &match, json_of("\"xb\""), &clock));
+    assert_true(arena_used_bytes(scratch) - before < (size_t)PARTS * PART_BYTES / 2);
+    match.value = NULL;
+    match.operator_name = "exists";
+    assert_null(match_prepare(arena, &match));
+}
+
 static void test_a_value_chooses_the_type(void **state) /* D-108 */
 {
     (void)state;
@@ -309,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONTACTS_TEST(test_c_agrees_with_sql),
         CONTACTS_TEST(test_parts_are_found_in_linear_time),
+        CONTACTS_TEST(test_prepared_texts_are_not_made_again),
         CONTACTS_TEST(test_a_value_chooses_the_type),
         CONTACTS_TEST(test_a_day_begins_at_its_second_midnight),
     };

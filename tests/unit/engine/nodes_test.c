@@ -4,6 +4,7 @@
  */
 #include "fixtures/own_fail.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
@@ -495,6 +496,43 @@ static void test_conditions_are_joined(void **state) /* D-108 */
     assert_string_equal(branch_by(mixed, "OR"), "true");
 }
 
+static const char *facts_by(const char *conditions, const char *logic)
+{
+    const struct step_facts facts = { .payload = json("{\"paid\":true}") };
+    struct graph *graph =
+        graph_with("filter", arena_printf(arena, "{\"logicalOperator\":\"%s\",\"conditions\":[%s]}", logic, conditions));
+    return decide(graph, &facts, at("2026-07-01T00:00:00Z"), at("2026-07-01T00:00:00Z")).facts_json;
+}
+
+/* `decide` replays each result from its facts. */
+static void test_conditions_behind_the_one_that_decides_are_not_looked_at(void **state) /* D-108 */
+{
+    static const char yes_no_yes[] =
+        "{\"field\":\"payload.paid\",\"operator\":\"is_true\"},{\"field\":\"payload.paid\",\"operator\":\"is_false\"},"
+        "{\"field\":\"payload.paid\",\"operator\":\"is_true\"}";
+    (void)state;
+    assert_string_equal(facts_by(yes_no_yes, "AND"), "{\"conditions\":[true,false,null]}");
+    assert_string_equal(facts_by(yes_no_yes, "OR"), "{\"conditions\":[true,null,null]}");
+}
+
+/* The texts of a condition are made when the graph is read, not at each visit. */
+static void test_a_visit_does_not_copy_the_texts_of_its_conditions(void **state)
+{
+    (void)state;
+    enum { PART_BYTES = 1000, PARTS = 100 };
+    struct buf *config = buf_in_arena(arena, 1 << 20);
+    buf_add_text(config, "{\"logicalOperator\":\"AND\",\"conditions\":[{\"field\":\"payload.plan\",\"operator\":\"contains_any\","
+                         "\"value\":[\"pro\"");
+    for (int i = 0; i < PARTS; i++)
+        buf_printf(config, ",\"%0*d\"", PART_BYTES, i);
+    buf_add_text(config, "]}]}");
+    struct graph *graph = graph_with("filter", buf_text(config));
+    const struct step_facts facts = { .payload = json("{\"plan\":\"The PRO plan\"}") };
+    size_t before = arena_used_bytes(arena);
+    assert_goes(decide(graph, &facts, 0, 0), "true");
+    assert_true(arena_used_bytes(arena) - before < PART_BYTES * PARTS / 2);
+}
+
 static int set_up(void **state)
 {
     static const unsigned char key[ID_KEY_BYTES] = { 1, 2, 3 };
@@ -529,6 +567,8 @@ int main(void)
         cmocka_unit_test(test_a_test_forces_a_split),
         cmocka_unit_test(test_conditions_read_payload_and_contact),
         cmocka_unit_test(test_conditions_are_joined),
+        cmocka_unit_test(test_conditions_behind_the_one_that_decides_are_not_looked_at),
+        cmocka_unit_test(test_a_visit_does_not_copy_the_texts_of_its_conditions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
