@@ -167,6 +167,15 @@ const struct match_parts *const *conditions_prepare(struct arena *arena, const s
     return parts;
 }
 
+/* A text is compared with each text of the condition. Before that its case is changed, which takes as long as many comparisons.
+ * Each value of a condition takes some time, whatever the field has: numbers and addresses are read again. */
+static int64_t bytes_to_compare(const struct condition *condition, const json_t *actual)
+{
+    enum { COMPARISONS_OF_A_CHANGE = 64, BYTES_OF_A_VALUE = 256 };
+    size_t values = json_is_array(condition->value) ? json_array_size(condition->value) : 1;
+    return (int64_t)(json_string_length(actual) * (values + COMPARISONS_OF_A_CHANGE) + (values + 1) * BYTES_OF_A_VALUE);
+}
+
 static bool holds(struct arena *arena, const struct step_in *in, const struct condition_list *list, size_t i,
                   struct match_clock *clock)
 {
@@ -174,7 +183,10 @@ static bool holds(struct arena *arena, const struct step_in *in, const struct co
     match.parts = list->parts[i];
     if (clock->zone == NULL && match_needs_zone(&match))
         clock->zone = template_zone_load(arena, in->time_zone);
-    return match_holds(arena, &match, condition_field_value(in->facts, list->items[i].field), clock);
+    const json_t *actual = condition_field_value(in->facts, list->items[i].field);
+    if (in->compared_bytes != NULL)
+        *in->compared_bytes += bytes_to_compare(&list->items[i], actual);
+    return match_holds(arena, &match, actual, clock);
 }
 
 bool conditions_hold(struct arena *arena, const struct step_in *in, const struct condition_list *list, bool *ret_each,

@@ -190,6 +190,7 @@ static void step_once(struct walk *walk)
         .time_zone = run->time_zone,
         .forced_branch = forced_branch(run->scenario, walk->node->id),
         .facts = &facts,
+        .compared_bytes = &walk->out->compared,
     };
     struct step_out out = { .kind = STEP_FAIL };
     const char *reason;
@@ -200,6 +201,18 @@ static void step_once(struct walk *walk)
     }
     step_decide(walk->arena, &in, &out);
     apply(walk, &out);
+}
+
+/* The bound of what is compared is passed by one visit at most. */
+static void go_on(struct walk *walk)
+{
+    walk->out->is_cut = walk->out->compared > walk->run->max_compared;
+    if (walk->out->is_cut)
+        fail_run(walk, "The conditions compare more text than a simulation may.");
+    else if (walk->out->count == STEP_VISITS_MAX)
+        fail_run(walk, "The run visited more than 1,000 nodes.");
+    else
+        step_once(walk);
 }
 
 void simulate(struct arena *arena, const struct simulated_run *run, struct simulation *ret_simulation)
@@ -215,11 +228,7 @@ void simulate(struct arena *arena, const struct simulated_run *run, struct simul
         .messages = arena_array(arena, STEP_VISITS_MAX + 1, sizeof(struct step_message)),
         .visible = arena_array(arena, STEP_VISITS_MAX + 1, sizeof(struct step_message)),
     };
-    while (walk.node != NULL) {
-        if (ret_simulation->count == STEP_VISITS_MAX)
-            fail_run(&walk, "The run visited more than 1,000 nodes.");
-        else
-            step_once(&walk);
-    }
+    while (walk.node != NULL)
+        go_on(&walk);
     ret_simulation->ended_us = walk.now_us;
 }

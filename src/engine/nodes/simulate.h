@@ -34,6 +34,9 @@ struct scenario {
 /* Checks that the nodes of a scenario have the type that it needs. Errors: INVALID_REQUEST (scenario.splits.0.nodeId). */
 MUST_CHECK bool scenario_check(const struct graph *graph, const struct scenario *scenario, struct error *err) NONNULL(1, 2, 3);
 
+/* What the conditions of one run may compare, in about a second or two. */
+enum { SIMULATION_COMPARED_MAX = 1024 * 1024 * 1024 };
+
 struct simulated_run {
     const struct graph *graph; /* with exactly one trigger */
     const struct scenario *scenario;
@@ -43,6 +46,7 @@ struct simulated_run {
     int64_t contact_id;
     int64_t started_us;
     const char *time_zone;
+    int64_t max_compared; /* bytes that conditions may compare */
 };
 
 struct simulated_visit {
@@ -61,6 +65,8 @@ struct simulation {
     size_t count;
     const char *error; /* the run failed; NULL: it completed */
     int64_t ended_us;
+    int64_t compared; /* bytes that conditions have compared */
+    bool is_cut;      /* they were too many, and the run failed for it */
 };
 
 void simulate(struct arena *arena, const struct simulated_run *run, struct simulation *ret_simulation) NONNULL(1, 2, 3);

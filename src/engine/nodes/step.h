@@ -51,6 +51,8 @@ struct step_in {
     const char *time_zone;     /* IANA name, of the brand */
     const char *forced_branch; /* of a test run; NULL: none */
     const struct step_facts *facts;
+    int64_t
+        *compared_bytes; /* counts what conditions compare, as a measure of time that does not depend on the machine; NULL: no */
 };
 
 enum step_kind {

@@ -27,7 +27,9 @@ bool audience_simulate(const struct work *work, int64_t automation_id, int64_t a
     struct people people;
     if (!draft_load(work, automation_id, &draft, err) || !people_of_audience(work, audience_id, limit, &people, err))
         return false;
-    struct walked_graph walked = { .graph = draft.graph, .seed = automation_id, .time_zone = draft.time_zone };
+    struct walked_graph walked = {
+        .graph = draft.graph, .seed = automation_id, .time_zone = draft.time_zone, .max_compared = SIMULATION_COMPARED_MAX
+    };
     *ret_simulation = (struct audience_simulation){ .version_id = draft.version_id };
     branch_counts_init(work->arena, draft.graph, &ret_simulation->branches);
     return walk_all(work, &walked, &people, ret_simulation, err);

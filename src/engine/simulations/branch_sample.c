@@ -2,8 +2,8 @@
 
 #include "engine/simulations/people.h"
 
-/* All visits of a sample together. A loop may make 1,000 in one run. */
-enum { SAMPLE_VISITS_MAX = 20000 };
+/* All visits of a sample together, and all bytes that their conditions compare. A loop may make 1,000 visits in one run. */
+enum { SAMPLE_VISITS_MAX = 20000, SAMPLE_COMPARED_MAX = SIMULATION_COMPARED_MAX };
 
 /* The publication holds the locks of its automation and its trigger, so a sample may not take long. The settings end with the
  * savepoint. */
@@ -37,18 +37,23 @@ static bool try_people(const struct work *work, const struct branch_sample_of *o
     return false;
 }
 
-/* Each walk has the memory of the one before it. */
-static bool walk_all(const struct work *work, const struct walked_graph *walked, const struct people *people,
-                     struct branch_sample *sample, struct error *err)
+/* Each walk has the memory of the one before it. One that passes the bound counts for nothing, because its branches are not all
+ * known. */
+static bool walk_all(const struct work *work, struct walked_graph walked, const struct people *people, struct branch_sample *sample,
+                     struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     size_t visits = 0;
+    walked.max_compared = SAMPLE_COMPARED_MAX;
     for (size_t i = 0; i < people->count && visits < SAMPLE_VISITS_MAX; i++) {
         struct simulation simulation;
-        if (!people_walk(work, arena, walked, &people->rows[i], &simulation, err))
+        if (!people_walk(work, arena, &walked, &people->rows[i], &simulation, err))
             return false;
+        if (simulation.is_cut)
+            break;
         branch_counts_add(&sample->branches, &simulation);
         visits += simulation.count;
+        walked.max_compared -= simulation.compared;
         sample->contact_count++;
         arena_reset(arena);
     }
@@ -66,5 +71,5 @@ bool branch_sample_take(const struct work *work, const struct branch_sample_of *
     if ((of->audience_id != 0 || of->trigger_id != 0) && !try_people(work, of, &people, &walked.time_zone, &ok, err))
         return false;
     ret_sample->is_refused = !ok;
-    return !ok || walk_all(work, &walked, &people, ret_sample, err);
+    return !ok || walk_all(work, walked, &people, ret_sample, err);
 }

@@ -58,6 +58,7 @@ bool people_walk(const struct work *work, struct arena *arena, const struct walk
         .contact_id = row->id,
         .started_us = work->now_us,
         .time_zone = walked->time_zone,
+        .max_compared = walked->max_compared,
     };
     if (!draft_read_contact(arena, row->contact, &run.contact, err))
         return false;

@@ -18,6 +18,7 @@ struct walked_graph {
     const struct graph *graph;
     int64_t seed;
     const char *time_zone;
+    int64_t max_compared; /* of the conditions of a walk (simulate.h) */
 };
 
 /* The first contacts of an audience. Errors: AUDIENCE_NOT_FOUND, AUDIENCE_BUILD_ACTIVE. */

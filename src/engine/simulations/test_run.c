@@ -233,6 +233,7 @@ bool test_run_store(const struct work *work, const struct test_run_request *requ
         .contact_id = person.contact_id.value,
         .started_us = work->now_us,
         .time_zone = draft.time_zone,
+        .max_compared = SIMULATION_COMPARED_MAX,
     };
     simulate(work->arena, &run, &simulation);
     return add_messages(work, request, fallbacks, &simulation, ret_run, err) &&

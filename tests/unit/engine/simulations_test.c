@@ -4,6 +4,7 @@
  */
 #include "fixtures/engine_fixture.h"
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "engine/ledger/ledger.h"
 #include "engine/simulations/audience_simulation.h"
@@ -398,6 +399,56 @@ static void test_a_sample_is_bounded(void **state)
     assert_true(branch_is_unused(&sample.branches.items[2]));
 }
 
+/* A loop whose filter compares a text with 200 others at each visit. */
+static const char *comparing_loop(const char *field)
+{
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    buf_printf(
+        out,
+        "{\"id\":\"w\",\"type\":\"wait\",\"config\":{\"duration\":1,\"unit\":\"minutes\"}},{\"id\":\"f\",\"type\":\"filter\","
+        "\"config\":{\"logicalOperator\":\"AND\",\"conditions\":[{\"field\":\"%s\",\"operator\":\"not_contains_any\",\"value\":"
+        "[\"absent0\"",
+        field);
+    for (int i = 1; i < 200; i++)
+        buf_printf(out, ",\"absent%d\"", i);
+    buf_add_text(out, "]}]}}");
+    return buf_text(out);
+}
+
+static const char loop_back[] = "[{\"from\":\"start\",\"to\":\"w\"},{\"from\":\"w\",\"to\":\"f\"},"
+                                "{\"from\":\"f\",\"to\":\"w\",\"branch\":\"true\"}]";
+
+/* The first contact compares about as much as a sample may. The second one does not come to its end, and is not counted. */
+static void test_a_sample_compares_a_bounded_amount_of_text(void **state)
+{
+    (void)state;
+    struct error err;
+    struct branch_sample sample;
+    struct branch_sample_of of = { .audience_id = 77, .graph = graph_of(comparing_loop("contact.note"), loop_back) };
+    make_audience("[]");
+    run_sql("update contacts set custom_fields = jsonb_build_object('note', repeat('x', 7800))");
+    DB_TX tx = { .conn = NULL };
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(branch_sample_take(&work, &of, &sample, &err), &err);
+    assert_int_equal(sample.contact_count, 1);
+    for (size_t i = 0; i < sample.branches.count; i++)
+        if (text_equal(sample.branches.items[i].branch, "true"))
+            assert_int_equal(sample.branches.items[i].count, 499);
+}
+
+static void test_a_test_run_compares_a_bounded_amount_of_text(void **state) /* */
+{
+    (void)state;
+    make_automation(comparing_loop("payload.note"), loop_back);
+    char *note = arena_alloc(arena, 60001);
+    memset(note, 'x', 60000);
+    struct test_run_request request = request_of(NULL, arena_printf(arena, "{\"note\":\"%s\"}", note));
+    request.scenario = (struct scenario){ 0 };
+    store_test(&request);
+    assert_int_equal(number_of("select count(*) from automation_runs where status = 'failed' and error like '%more text%'"), 1);
+    assert_true(number_of("select count(*) from automation_steps where node_id = 'f'") < 100);
+}
+
 /* A sample that cannot be taken leaves the transaction usable, with its own time limit. */
 static void test_a_refused_sample_fails_nothing(void **state)
 {
@@ -438,6 +489,8 @@ int main(void)
         SIMULATION_TEST(test_conditions_read_payload_and_contact),
         SIMULATION_TEST(test_an_audience_is_simulated),
         SIMULATION_TEST(test_a_sample_is_bounded),
+        SIMULATION_TEST(test_a_sample_compares_a_bounded_amount_of_text),
+        SIMULATION_TEST(test_a_test_run_compares_a_bounded_amount_of_text),
         SIMULATION_TEST(test_a_refused_sample_fails_nothing),
         SIMULATION_TEST(test_mail_has_the_fallbacks_of_the_contract),
     };
