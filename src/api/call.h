@@ -140,6 +140,10 @@ struct call {
     /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has
      * passed; `who` is filled. NULL: `input` is complete. */
     void (*read_input)(struct call *call);
+    /* True when the transport has room for one more answer of this caller. Dispatch asks at the end of each admission, and before
+     * it writes the answer of a single read; `who` is filled. It never asks after a write. Errors: SERVICE_UNAVAILABLE. NULL: there
+     * is always room. */
+    bool (*has_room)(struct call *call, struct error *err);
     bool reads_much;        /* read_input takes long: it runs in the pool of slow calls */
     bool is_large;          /* its input is so large that the call runs in the pool of slow calls, whatever its operation is */
     const char *request_id; /* req_ + 32 hex */
@@ -157,6 +161,7 @@ struct call {
     struct rate_state rate;
     int64_t credit_cost; /* X-Credit-Cost; -1: no header */
     bool replayed;       /* an idempotent replay */
+    size_t kept_bytes;   /* of memory that is freed with the arena and not counted by it */
 
     struct call_state *state; /* dispatch's own */
 };

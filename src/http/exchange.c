@@ -14,6 +14,8 @@ enum {
     BODY_KEPT_BYTES = 4 * 1024,          /* body storage up to this size is kept for the next request */
     CLAIM_BYTES = 16 * 1024,             /* claimed at a time for a body in chunks */
     STREAM_MAX_BYTES = 16 * 1024 * 1024, /* unsent bytes: two results of the largest size */
+    STREAM_QUICK_BYTES = 1024 * 1024,    /* unsent bytes that need no room; a result may follow them */
+    STREAM_KEPT_BYTES = 64 * 1024,       /* storage of a stream that is kept when all was sent */
 };
 
 struct http_exchange *http_exchange_new(struct http_server *server)
@@ -23,6 +25,7 @@ struct http_exchange *http_exchange_new(struct http_server *server)
         panic(PANIC_NO_MEMORY);
     exchange->server = server;
     exchange->body_memory = body_memory_ref(server->body_memory);
+    exchange->answer_memory = answer_memory_ref(server->answer_memory);
     exchange->arena = arena_new(0);
     exchange->refs = 1;
     exchange->answer_fd = -1;
@@ -64,6 +67,8 @@ void http_exchange_unref(struct http_exchange *exchange)
     body_memory_release(exchange->body_memory, &exchange->body_share);
     body_memory_unref(exchange->body_memory);
     buf_done(&exchange->stream);
+    answer_memory_release(exchange->answer_memory, &exchange->answer_share);
+    answer_memory_unref(exchange->answer_memory);
     pthread_mutex_destroy(&exchange->lock);
     free(exchange);
 }
@@ -84,6 +89,7 @@ void http_exchange_reset(struct http_exchange *exchange)
         buf_clear(&exchange->body);
     buf_done(&exchange->stream);
     body_memory_release(exchange->body_memory, &exchange->body_share);
+    answer_memory_release(exchange->answer_memory, &exchange->answer_share);
 
     exchange->endpoint = NULL;
     exchange->endpoint_state = NULL;
@@ -103,6 +109,7 @@ void http_exchange_reset(struct http_exchange *exchange)
     exchange->answer_header_count = 0;
     exchange->closes = false;
     exchange->stream_sent = 0;
+    exchange->stream_held_bytes = 0;
     exchange->stream_ended = false;
     exchange->stream_parked = false;
 }
@@ -177,6 +184,22 @@ void http_exchange_claim_body(struct http_exchange *exchange)
         claim_or_drop(exchange, bytes);
 }
 
+bool http_exchange_has_room(struct http_exchange *exchange, int64_t organization_id, struct error *err)
+{
+    if (exchange->answer_share.bytes == 0)
+        exchange->answer_share.organization_id = organization_id;
+    return answer_memory_has_room(exchange->answer_memory, &exchange->answer_share, err);
+}
+
+void http_exchange_hold(struct http_exchange *exchange, size_t bytes)
+{
+    if (bytes < HTTP_EXCHANGE_QUICK_ANSWER_BYTES)
+        return;
+    pthread_mutex_lock(&exchange->lock);
+    answer_memory_hold(exchange->answer_memory, &exchange->answer_share, bytes);
+    pthread_mutex_unlock(&exchange->lock);
+}
+
 void http_exchange_abandon(struct http_exchange *exchange)
 {
     http_exchange_ref(exchange);
@@ -197,6 +220,7 @@ bool http_exchange_answer(struct http_exchange *exchange, int status, const char
     pthread_mutex_lock(&exchange->lock);
     bool open = can_answer(exchange);
     if (open) {
+        http_exchange_hold(exchange, arena_used_bytes(exchange->arena));
         exchange->status = status;
         exchange->answer = bytes;
         exchange->answer_size = size;
@@ -239,6 +263,23 @@ static void stream_wake(struct http_exchange *exchange)
     atomic_fetch_sub_explicit(&exchange->server->parked, 1, memory_order_release);
 }
 
+/* Counts the storage of the stream as it is now. Under the lock. */
+static void stream_count(struct http_exchange *exchange)
+{
+    size_t bytes = exchange->stream.capacity > STREAM_KEPT_BYTES ? exchange->stream.capacity : 0;
+    answer_memory_let_go(exchange->answer_memory, &exchange->answer_share, exchange->stream_held_bytes);
+    answer_memory_hold(exchange->answer_memory, &exchange->answer_share, bytes);
+    exchange->stream_held_bytes = bytes;
+}
+
+/* A client that does not read gets no more once its organization holds too much. Under the lock. */
+static bool stream_has_room(const struct http_exchange *exchange)
+{
+    struct error ignored = { .code = ERR_NONE };
+    return exchange->stream.size <= STREAM_QUICK_BYTES ||
+           answer_memory_has_room(exchange->answer_memory, &exchange->answer_share, &ignored);
+}
+
 bool http_exchange_stream_add(struct http_exchange *exchange, const char *bytes, size_t size)
 {
     pthread_mutex_lock(&exchange->lock);
@@ -246,7 +287,11 @@ bool http_exchange_stream_add(struct http_exchange *exchange, const char *bytes,
     if (open) {
         buf_drop_front(&exchange->stream, exchange->stream_sent);
         exchange->stream_sent = 0;
-        buf_add(&exchange->stream, bytes, size);
+        if (stream_has_room(exchange))
+            buf_add(&exchange->stream, bytes, size);
+        else
+            exchange->stream.overflowed = true;
+        stream_count(exchange);
         if (exchange->stream.overflowed) {
             open = false;
             exchange->stream_ended = true;
@@ -285,6 +330,18 @@ void http_exchange_add_body(struct http_exchange *exchange, const char *bytes, s
     buf_add(&exchange->body, bytes, size);
 }
 
+/* Waits for more. All was sent, so that a large buffer is freed. Under the lock. */
+static void stream_park(struct http_exchange *exchange)
+{
+    if (exchange->stream.capacity > STREAM_KEPT_BYTES)
+        buf_done(&exchange->stream);
+    exchange->stream_sent = exchange->stream.size;
+    stream_count(exchange);
+    exchange->stream_parked = true;
+    atomic_fetch_add_explicit(&exchange->server->parked, 1, memory_order_relaxed);
+    MHD_suspend_connection(exchange->mhd);
+}
+
 ptrdiff_t http_exchange_stream_read(struct http_exchange *exchange, char *ret_bytes, size_t max_bytes)
 {
     ptrdiff_t read = 0;
@@ -298,9 +355,7 @@ ptrdiff_t http_exchange_stream_read(struct http_exchange *exchange, char *ret_by
     } else if (exchange->stream_ended) {
         read = -1;
     } else {
-        exchange->stream_parked = true;
-        atomic_fetch_add_explicit(&exchange->server->parked, 1, memory_order_relaxed);
-        MHD_suspend_connection(exchange->mhd);
+        stream_park(exchange);
     }
     pthread_mutex_unlock(&exchange->lock);
     return read;

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/compiler.h"
+#include "http/answer_memory.h"
 #include "http/body_memory.h"
 #include "http/body_throttle.h"
 #include "http/headers.h"
@@ -76,7 +77,8 @@ enum {
     /* A body of at most this size is collected before its credential is looked up, and is parsed on the connection's thread when
      * the caller is known. */
     HTTP_EXCHANGE_QUICK_BODY_BYTES = 16 * 1024,
-    HTTP_EXCHANGE_QUICK_TREE_BYTES = 64 * 1024, /* of a tree that needs no claim */
+    HTTP_EXCHANGE_QUICK_TREE_BYTES = 64 * 1024,   /* of a tree that needs no claim */
+    HTTP_EXCHANGE_QUICK_ANSWER_BYTES = 64 * 1024, /* of an answer that is not counted; the connections bound these */
     /* A call with a larger body is slow from its beginning to its end: the database, too, works long on such a body. */
     HTTP_EXCHANGE_QUICK_CALL_BYTES = 256 * 1024,
 };
@@ -124,11 +126,14 @@ struct http_exchange {
     int answer_fd; /* the response body is this file, when it is not -1 */
     struct http_exchange_header answer_headers[HTTP_EXCHANGE_MAX_HEADERS];
     unsigned answer_header_count;
-    bool closes; /* the connection closes after this response */
+    bool closes;                         /* the connection closes after this response */
+    struct answer_memory *answer_memory; /* a reference */
+    struct answer_share answer_share;    /* what this response holds until it was sent */
 
     /* The event stream, under the lock. */
     struct buf stream;
-    size_t stream_sent; /* number of its bytes that were sent */
+    size_t stream_sent;       /* number of its bytes that were sent */
+    size_t stream_held_bytes; /* of its buffer, in answer_share */
     bool stream_ended;
     bool stream_parked; /* suspended until there is more data */
 };
@@ -174,6 +179,13 @@ void http_exchange_claim_body(struct http_exchange *exchange) NONNULL(1);
  * into a new arena, because the call may still allocate on its thread. */
 void http_exchange_abandon(struct http_exchange *exchange) NONNULL(1);
 
+/* True when the organization, or with 0 the unknown caller, has room for one more answer. Call it before the work of the
+ * request. Errors: SERVICE_UNAVAILABLE. */
+MUST_CHECK bool http_exchange_has_room(struct http_exchange *exchange, int64_t organization_id, struct error *err) NONNULL(1, 3);
+
+/* Counts memory that the response holds until it was sent, besides the arena. Little memory is not counted. */
+void http_exchange_hold(struct http_exchange *exchange, size_t bytes) NONNULL(1);
+
 /* Ends the suspension by `admit`: the body is read now. */
 void http_exchange_continue(struct http_exchange *exchange) NONNULL(1);
 
@@ -187,7 +199,8 @@ bool http_exchange_answer_file(struct http_exchange *exchange, const char *conte
 /* Turns the response into an event stream. False: it was answered already. */
 bool http_exchange_stream(struct http_exchange *exchange) NONNULL(1);
 
-/* Adds bytes to the stream. False: it has ended, or its buffer is full because the client reads too slowly. */
+/* Adds bytes to the stream. False: it has ended, or its buffer is full because the client reads too slowly. A buffer of more than
+ * 1 MiB is full when its owner has no room. */
 bool http_exchange_stream_add(struct http_exchange *exchange, const char *bytes, size_t size) NONNULL(1, 2);
 
 /* Ends the stream once all added bytes are sent. */

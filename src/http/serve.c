@@ -144,22 +144,12 @@ static void exchange_run(struct http_exchange *exchange)
         watch_suspended(exchange);
 }
 
-/* The address whose share of the memory a body takes while its caller is unknown. */
-static uint64_t address_of_body(const struct http_exchange *exchange)
-{
-    uint64_t address = 0;
-    struct visitor visitor = visitor_of(exchange);
-    if (visitor.is_counted)
-        memcpy(&address, visitor.address.bytes, sizeof(address));
-    return address;
-}
-
 /* Judges the body before it is collected. */
 static void exchange_admit(struct http_exchange *exchange)
 {
     bool has_body = http_exchange_is_chunked(exchange) || http_exchange_declared_bytes(exchange) > 0;
     if (has_body)
-        exchange->body_share.address = address_of_body(exchange);
+        exchange->body_share.address = visitor_number(exchange);
     if (has_body && !exchange->drops_body && exchange->endpoint->admit != NULL)
         exchange->endpoint->admit(exchange);
     if (exchange->was_suspended) {

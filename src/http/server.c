@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/panic.h"
 #include "http/address_gate.h"
+#include "http/answer_memory.h"
 #include "http/body_memory.h"
 #include "http/body_throttle.h"
 #include "http/connections.h"
@@ -33,6 +34,7 @@ enum {
     LEAST_BODY_MEMORY_MIB = 96, /* one body with its tree, at three quarters */
     LIMIT_BODY_MEMORY_MIB = 64 * 1024,
     MIB = 1024 * 1024,
+    ANSWER_TIMES = 2, /* the memory of answers, in memories of bodies */
     LIMIT_IO_THREADS = 64,
     LIMIT_CONNECTIONS = 100000,
     LIMIT_TIMEOUT_S = 24 * 3600,
@@ -124,6 +126,7 @@ static void server_release(struct http_server *server)
     connections_free(server->connections);
     body_throttle_free(server->body_throttle);
     body_memory_unref(server->body_memory);
+    answer_memory_unref(server->answer_memory);
     arena_free(server->arena);
     free(server);
 }
@@ -151,7 +154,9 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
         panic(PANIC_NO_MEMORY);
     server->arena = arena_new(0);
     server->gate = address_gate_new(server->arena);
-    server->body_memory = body_memory_new((size_t)given_or(config->body_memory_mib, DEFAULT_BODY_MEMORY_MIB) * MIB);
+    size_t body_bytes = (size_t)given_or(config->body_memory_mib, DEFAULT_BODY_MEMORY_MIB) * MIB;
+    server->body_memory = body_memory_new(body_bytes);
+    server->answer_memory = answer_memory_new(ANSWER_TIMES * body_bytes);
     server->api = api;
     server->mcp = mcp;
     server->hits = config->hits;

@@ -47,7 +47,7 @@ struct http_server_config {
     unsigned max_connections;   /* 0: 4096, over all threads */
     unsigned max_per_peer;      /* 0: 512; connections of one client address that is no proxy */
     unsigned header_timeout_s;  /* 0: 10; for the headers of a request, from its first line or the start of the connection */
-    unsigned body_memory_mib;   /* 0: 128; for all request bodies and their JSON trees; beyond it 503 */
+    unsigned body_memory_mib;   /* 0: 128; for all request bodies and their JSON trees; beyond it 503. Answers have twice as much */
     unsigned idle_timeout_s;    /* 0: 75; an idle connection is closed, and so is one whose peer does not read */
     unsigned request_timeout_s; /* 0: 60; for the whole request to arrive */
     unsigned call_timeout_s;    /* 0: 330; after it a call is cancelled and answered 503 */
@@ -75,6 +75,7 @@ struct http_server_figures {
     unsigned suspended;           /* waiting for a call now */
     unsigned streams;             /* event streams open now */
     uint64_t body_bytes;          /* memory claimed for request bodies now */
+    uint64_t answer_bytes;        /* memory of large answers that are not sent yet */
 };
 
 /* Binds and serves until stopped. `api` NULL: no REST API; `mcp` NULL: no /mcp. Errors: INVALID_REQUEST (an address or a bound

@@ -14,6 +14,7 @@ struct http_server_figures http_server_figures(const struct http_server *server)
         .connections = server->connections != NULL ? connections_open_count(server->connections) : 0,
         .suspended = atomic_load_explicit(&server->suspended, memory_order_relaxed),
         .body_bytes = body_memory_used(server->body_memory),
+        .answer_bytes = answer_memory_used(server->answer_memory),
         .streams = atomic_load_explicit(&server->streams, memory_order_relaxed),
     };
 }

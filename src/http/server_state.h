@@ -27,6 +27,7 @@ struct http_server {
     struct guard *guard;
     struct address_gate *gate;
     struct body_memory *body_memory;
+    struct answer_memory *answer_memory;
     struct body_throttle *body_throttle;
     struct route_table *routes;
     struct connections *connections;

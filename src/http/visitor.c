@@ -30,6 +30,15 @@ bool visitor_admit(const struct http_exchange *exchange, struct visitor *visitor
     return visitor->has_rate;
 }
 
+uint64_t visitor_number(const struct http_exchange *exchange)
+{
+    uint64_t number = 0;
+    struct visitor visitor = visitor_of(exchange);
+    if (visitor.is_counted)
+        memcpy(&number, visitor.address.bytes, sizeof(number));
+    return number;
+}
+
 static const char *peer_text(const struct http_exchange *exchange, const struct sockaddr *peer)
 {
     char *text = arena_alloc(exchange->arena, INET6_ADDRSTRLEN);

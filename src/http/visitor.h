@@ -29,6 +29,10 @@ bool visitor_take(const struct http_exchange *exchange, const struct visitor *vi
 /* Counts the request at its first call, before or after the body. False when the visitor had no units left. */
 bool visitor_admit(const struct http_exchange *exchange, struct visitor *visitor) NONNULL(1, 2);
 
+/* The address by which the memory of an unknown caller is counted, as a number: that of the peer, or of the client that a trusted
+ * proxy, or one on this machine, names. 0: unknown. */
+uint64_t visitor_number(const struct http_exchange *exchange) NONNULL(1);
+
 /* The address of the client as text: that of the peer, or of the client that a trusted proxy, or one on this machine, reports. NULL
  * when it is unknown. */
 const char *visitor_address(const struct http_exchange *exchange) NONNULL(1);

@@ -167,6 +167,8 @@ static void deliver_answer(struct mcp_http_handler *handler)
     arena_free(TAKE_PTR(handler->message_arena));
     handler->answer.body = handler->out.size > 0 ? handler->out.data : NULL;
     handler->answer.body_size = handler->out.size;
+    /* The result was written from a reply of about its size, which the arena owns and does not count. */
+    handler->answer.held_bytes = arena_used_bytes(handler->arena) + handler->out.capacity + handler->out.size;
     if (handler->immediate) {
         handler->finished = true;
         handler->sink->finish(handler->transport, &handler->answer);

@@ -95,6 +95,7 @@ struct mcp_answer {
     size_t body_size;
     const char *session_id; /* Mcp-Session-Id to send, NULL when none */
     int64_t retry_after_s;  /* Retry-After, 0 when none */
+    size_t held_bytes;      /* about the memory that the handler holds until it is released */
 };
 /* The transport itself adds WWW-Authenticate: Bearer to a 401, and Allow to a 405. */
 

@@ -1,7 +1,8 @@
 /*
  * Admission: the checks that every call passes before it runs, in the
  * contract's order (A-27): credential, rate limit, reach, brand, scope, whether
- * the operation is built. Handlers check none of this.
+ * the operation is built; at last, room for the answer. Handlers check none of
+ * this.
  */
 #include "api/decode.h"
 #include "api/dispatch/dispatch.h"
@@ -113,12 +114,15 @@ static bool refuse_unbuilt(const struct call *call, const struct work *work, str
     return guard_run(refuse_unbuilt_guarded, &unbuilt, DISPATCH_GUARDED, err);
 }
 
-bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+bool dispatch_has_room(struct call *call, struct error *err)
+{
+    return call->has_room == NULL || call->has_room(call, err);
+}
+
+/* The checks of an operation that is not public. */
+static bool admit_caller(struct api *api, struct call_state *state, const struct work *work, struct error *err)
 {
     struct call *call = state->call;
-    const struct operation *op = call->op;
-    if (op->reach == REACH_PUBLIC || state->admitted)
-        return true;
     if (!state->has_principal && !auth_principal(api->auth, work, &call->credentials, &call->who, err))
         return false;
     /* Another thread may still be loading the engine when a call without a connection arrives. */
@@ -130,8 +134,14 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
         return false;
     if (!check_scope(call, err))
         return false;
-    if (!op->built)
-        return refuse_unbuilt(call, work, err);
+    return call->op->built || refuse_unbuilt(call, work, err);
+}
+
+bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+{
+    bool is_public = state->call->op->reach == REACH_PUBLIC;
+    if (!is_public && !state->admitted && !admit_caller(api, state, work, err))
+        return false;
     state->admitted = true;
-    return true;
+    return dispatch_has_room(state->call, err); /* also when it was queued again, because others were answered meanwhile */
 }

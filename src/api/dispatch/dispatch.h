@@ -85,6 +85,9 @@ struct api {
 MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* Asks the transport for room for the answer. */
+MUST_CHECK bool dispatch_has_room(struct call *call, struct error *err) NONNULL(1, 2);
+
 /* ---- pools.c ---- */
 
 /* Queues a call in its pool. Completes it with an error when the queue is full. */

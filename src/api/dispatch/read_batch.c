@@ -86,6 +86,9 @@ static bool reply_single(void *context, struct error *err)
         return false;
     }
     struct call *call = run->state->call;
+    /* The calls of a batch were admitted together. Each answer leaves less room for the next. */
+    if (!dispatch_has_room(call, err))
+        return false;
     const struct db_rows *rows = db_batch_rows(run->batch, run->index);
     dispatch_begin_reply(call);
     return call->op->single->reply(&run->ctx, run->args, rows->rows, rows->count, &call->reply, err) &&

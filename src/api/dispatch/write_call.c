@@ -178,6 +178,7 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
         }
         if (ok || attempt == WRITE_TRIES || !db_error_is_retryable(err)) {
             arena_defer(call->arena, release_arena, arena);
+            call->kept_bytes = arena_used_bytes(arena);
             return ok;
         }
         arena_free(arena);

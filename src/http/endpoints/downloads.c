@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "http/server_state.h"
+#include "http/visitor.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -103,6 +104,8 @@ static void on_download_completed(struct call *call)
     struct http_exchange *exchange = download->exchange;
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = download->abandoned;
+    if (call->ok && !abandoned)
+        http_exchange_hold(exchange, 2 * call->reply.body->capacity); /* and its tree, which is hardly more than the text */
     const char *text = call->ok && !abandoned ? text_of(exchange->arena, call->reply.body, download->kind->member) : NULL;
     if (text != NULL)
         download->kind->answer(exchange, text);
@@ -122,6 +125,13 @@ static void download_begin(struct http_exchange *exchange)
     exchange->max_body_bytes = 0;
 }
 
+/* The caller is unknown, so that its address counts. */
+static bool download_has_room(struct call *call, struct error *err)
+{
+    const struct download_state *download = call->transport_data;
+    return http_exchange_has_room(download->exchange, 0, err);
+}
+
 static void fill_download_call(struct download_state *download, const char *token)
 {
     struct arena *arena = download->exchange->arena;
@@ -134,6 +144,7 @@ static void fill_download_call(struct download_state *download, const char *toke
         .candidates = download->kind->candidates,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
+        .has_room = download_has_room,
         .on_completed = on_download_completed,
         .transport_data = download,
         .credit_cost = -1,
@@ -158,6 +169,7 @@ static void download_run(struct http_exchange *exchange)
         return;
     }
     fill_download_call(download, token);
+    exchange->answer_share.address = visitor_number(exchange);
     if (!api_is_immediate(exchange->server->api, &download->call))
         http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &download->call);

@@ -51,14 +51,28 @@ static void add_session(struct http_exchange *exchange, const char *session_id)
         http_exchange_add_header(exchange, "mcp-session-id", session_id);
 }
 
+/* False when the caller of a GET was not known before its handler looked it up, and has no room for the events of a stream. */
+static bool stream_has_room(struct http_exchange *exchange)
+{
+    const struct mcp_state *state = exchange->endpoint_state;
+    struct api *api = exchange->server->api;
+    struct principal who = { .organization_id = 0 };
+    struct error ignored = { .code = ERR_NONE };
+    bool is_new = exchange->answer_share.organization_id == 0 && api != NULL && api_find_caller(api, &state->credentials, &who);
+    return !is_new || http_exchange_has_room(exchange, who.organization_id, &ignored);
+}
+
 static void sink_stream_open(void *transport, const char *session_id)
 {
     struct http_exchange *exchange = transport;
     pthread_mutex_lock(&exchange->lock);
     bool open = exchange->state == HTTP_EXCHANGE_READING || exchange->state == HTTP_EXCHANGE_SUSPENDED;
     if (open) {
+        bool has_room = stream_has_room(exchange);
         add_session(exchange, arena_dup(exchange->arena, session_id));
         http_exchange_stream(exchange);
+        if (!has_room)
+            http_exchange_stream_end(exchange);
     }
     pthread_mutex_unlock(&exchange->lock);
 }
@@ -72,6 +86,7 @@ static void sink_finish(void *transport, const struct mcp_answer *answer)
 {
     struct http_exchange *exchange = transport;
     pthread_mutex_lock(&exchange->lock);
+    http_exchange_hold(exchange, answer->held_bytes);
     switch (exchange->state) {
     case HTTP_EXCHANGE_READING:
     case HTTP_EXCHANGE_SUSPENDED:
@@ -272,6 +287,12 @@ static void release_handler(struct mcp_http_handler *handler)
 
 /* ---- The gate ---- */
 
+static bool gate_has_room(struct call *gate, struct error *err)
+{
+    const struct mcp_state *state = gate->transport_data;
+    return http_exchange_has_room(state->exchange, gate->who.organization_id, err);
+}
+
 static void fill_gate(struct mcp_state *state, void (*on_completed)(struct call *gate))
 {
     struct http_exchange *exchange = state->exchange;
@@ -282,6 +303,7 @@ static void fill_gate(struct mcp_state *state, void (*on_completed)(struct call 
         .candidates = api_connection_check,
         .credentials = state->credentials,
         .request_id = api_request_id(exchange->arena),
+        .has_room = gate_has_room,
         .on_completed = on_completed,
         .transport_data = state,
         .credit_cost = -1,
@@ -437,10 +459,12 @@ static void mcp_run(struct http_exchange *exchange)
     if (api != NULL && !api_credential_is_well_formed(&state->credentials))
         refuse_credential(state);
     struct principal who = { .organization_id = 0 };
-    bool is_small_post = method == MCP_HTTP_POST && !message_is_large(exchange);
-    bool is_known = api != NULL && is_small_post && api_find_caller(api, &state->credentials, &who);
+    bool is_known = api != NULL && !message_is_large(exchange) && api_find_caller(api, &state->credentials, &who);
     if (is_known)
         exchange->body_share.organization_id = who.organization_id;
+    if (state->refusal.code == ERR_NONE && is_known && method != MCP_HTTP_DELETE &&
+        !http_exchange_has_room(exchange, who.organization_id, &state->refusal))
+        http_exchange_log_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE");
     if (state->refusal.code != ERR_NONE)
         answer_error(exchange, &state->refusal);
     else if (api == NULL || method != MCP_HTTP_POST || is_known)

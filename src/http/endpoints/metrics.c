@@ -45,6 +45,7 @@ static void write_page(struct http_server *server, struct buf *out)
     write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
     write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);
     write_metric(out, "body_bytes", "gauge", "Memory claimed for request bodies and their JSON.", figures.body_bytes);
+    write_metric(out, "answer_bytes", "gauge", "Memory of large answers that are not sent yet.", figures.answer_bytes);
     if (server->write_metrics != NULL)
         server->write_metrics(server->metrics_context, out);
 }

@@ -11,6 +11,7 @@
 #include "http/endpoints/routes.h"
 #include "http/guard.h"
 #include "http/server_state.h"
+#include "http/visitor.h"
 
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -111,6 +112,13 @@ static void describe_give_up(const struct rest_state *rest, struct error *err)
     err->retry_after_s = BUSY_RETRY_S;
 }
 
+/* Before the answer is given: the connection's thread may send it at once. */
+static void hold_answer(struct rest_state *rest)
+{
+    const struct call *call = &rest->call;
+    http_exchange_hold(rest->exchange, call->kept_bytes + (call->ok ? call->reply.body->capacity : 0));
+}
+
 static void on_rest_call_completed(struct call *call)
 {
     struct rest_state *rest = call->transport_data;
@@ -124,6 +132,7 @@ static void on_rest_call_completed(struct call *call)
             add_number(exchange, "x-credit-cost", rest->credit_cost, call->credit_cost);
         if (!call->ok && rest->gave_up)
             describe_give_up(rest, &call->error);
+        hold_answer(rest);
         if (call->ok)
             http_exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
         else
@@ -217,6 +226,12 @@ static void take_body(struct rest_state *rest)
         call->read_input = read_rest_input;
 }
 
+static bool rest_has_room(struct call *call, struct error *err)
+{
+    const struct rest_state *rest = call->transport_data;
+    return http_exchange_has_room(rest->exchange, call->who.organization_id, err);
+}
+
 static void fill_rest_call(struct rest_state *rest)
 {
     struct http_exchange *exchange = rest->exchange;
@@ -230,6 +245,7 @@ static void fill_rest_call(struct rest_state *rest)
     call->idempotency_key = strcmp(exchange->method, "POST") == 0 ? headers[HEADER_IDEMPOTENCY_KEY] : NULL;
     if (headers[HEADER_USER_AGENT] != NULL && utf8_is_valid(headers[HEADER_USER_AGENT], strlen(headers[HEADER_USER_AGENT])))
         call->client = text_visible(exchange->arena, headers[HEADER_USER_AGENT], CLIENT_MAX_POINTS);
+    call->has_room = rest_has_room;
     call->on_completed = on_rest_call_completed;
     call->transport_data = rest;
     call->credit_cost = -1;
@@ -381,6 +397,8 @@ static void rest_run(struct http_exchange *exchange)
         return;
     }
     take_body(rest);
+    if (is_public(rest))
+        exchange->answer_share.address = visitor_number(exchange);
     if (!api_is_immediate(rest->api, &rest->call))
         http_exchange_suspend(exchange);
     api_submit(rest->api, &rest->call);

@@ -236,6 +236,65 @@ static void test_a_failing_single_fails_alone(void **state)
     }
 }
 
+static _Atomic int answered_with_room;
+
+static void count_answer(struct call *call)
+{
+    answered_with_room += call->ok;
+    visit_done(call);
+}
+
+static bool has_room_for_three(struct call *call, struct error *err)
+{
+    assert_int_equal(call->who.organization_id, 1);
+    return answered_with_room < 3 || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No room.");
+}
+
+/* They are admitted together, while there is room for each; then each answer leaves less for the next. */
+static void test_singles_share_the_room_for_answers(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct visit *held = busy_reader();
+    struct visit *visits[10];
+    answered_with_room = 0;
+    for (int i = 0; i < 10; i++) {
+        visits[i] = division(i + 1);
+        visits[i]->call.on_completed = count_answer;
+        visits[i]->call.has_room = has_room_for_three;
+        start(visits[i]);
+    }
+    free_reader(held);
+    for (int i = 0; i < 10; i++) {
+        finish(visits[i]);
+        if (visits[i]->call.ok)
+            assert_quotient(visits[i], i + 1);
+        else
+            assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "No room");
+    }
+    assert_int_equal(answered_with_room, 3);
+}
+
+static bool has_no_room(struct call *call, struct error *err)
+{
+    (void)call;
+    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No room.");
+}
+
+static void test_a_call_without_room_does_nothing(void **state)
+{
+    (void)state;
+    static const struct operation *const ops[] = { &public_op, &brand_op };
+    handled = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(ops); i++) {
+        struct visit *visit = visit_new(ops[i], NULL);
+        visit->call.has_room = has_no_room;
+        assert_refusal(visit_run(visit), ERR_SERVICE_UNAVAILABLE, "", "No room");
+        assert_true(visit->call.error.retry_after_s > 0);
+    }
+    assert_int_equal(handled, 0);
+}
+
 static void test_all_singles_refused(void **state)
 {
     (void)state;
@@ -731,6 +790,8 @@ int main(void)
         WORLD_TEST(test_promises_are_held_to),
         WORLD_TEST(test_a_single_alone),
         WORLD_TEST(test_singles_answer_their_own_callers),
+        WORLD_TEST(test_singles_share_the_room_for_answers),
+        WORLD_TEST(test_a_call_without_room_does_nothing),
         WORLD_TEST(test_a_failing_single_fails_alone),
         WORLD_TEST(test_all_singles_refused),
         WORLD_TEST(test_a_call_that_needs_too_much_memory_fails_alone),

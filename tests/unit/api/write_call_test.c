@@ -55,6 +55,32 @@ static void test_input_is_refused_before_the_work(void **state)
     assert_int_equal(audit_rows(), 0);
 }
 
+static int rooms; /* how often the transport still has room */
+
+static bool has_room_at_first(struct call *call, struct error *err)
+{
+    (void)call;
+    return rooms-- > 0 || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No room.");
+}
+
+/* A write is refused before its work, and never after it. */
+static void test_room_for_the_answer_is_asked_for_before_the_work(void **state)
+{
+    (void)state;
+    rooms = 0;
+    struct visit *refused = with_idempotency(adding(&fixed_op, 1), "k");
+    refused->call.has_room = has_room_at_first;
+    assert_refusal(visit_run(refused), ERR_SERVICE_UNAVAILABLE, "", "No room");
+    assert_int_equal(plan.runs, 0);
+    assert_int_equal(audit_rows(), 0);
+    assert_int_equal(kept_keys(), 0);
+    rooms = 1;
+    struct visit *done = with_idempotency(adding(&fixed_op, 1), "k");
+    done->call.has_room = has_room_at_first;
+    assert_answer(visit_run(done), 201, "{\"id\":1,\"run\":1}");
+    assert_int_equal(rooms, 0);
+}
+
 /* ---- Trying again ---- */
 
 static void test_conflicts_are_tried_again(void **state)
@@ -367,6 +393,7 @@ int main(void)
         PLAN_TEST(test_a_failed_write_leaves_nothing),
         PLAN_TEST(test_a_write_that_needs_too_much_memory_leaves_nothing),
         PLAN_TEST(test_input_is_refused_before_the_work),
+        PLAN_TEST(test_room_for_the_answer_is_asked_for_before_the_work),
         PLAN_TEST(test_conflicts_are_tried_again),
         PLAN_TEST(test_not_for_ever),
         PLAN_TEST(test_other_failures_are_not_tried_again),
