@@ -1,5 +1,5 @@
 // Organizations beside each other on one server: slow calls of one hold no call of another, and their server processes and threads
-// leave the processor to quick work (R-084).
+// leave the processor to quick work (R-084). Answers that one does not read are bounded.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -236,3 +236,62 @@ async function waitingBeside({ busy, holder, watcher, port }) {
   for (const { status } of await Promise.all(calls)) assert.equal(status, 200);
   return waiting;
 }
+
+// ---- Answers ----
+
+const MIB = 1024 * 1024;
+const ANSWERS_MIB = 48; // of one organization, with a body memory of 96 MiB
+const READS_NOTHING = 40;
+const TRIGGERS = 60;
+const FIELDS = 480;
+
+/** Triggers whose list is an answer of several megabytes, which no socket takes as a whole. */
+async function makeLongList(client) {
+  const fields = [{ key: 'email', type: 'string', required: true }];
+  for (let i = 0; i < FIELDS; i++) fields.push({ key: `field_with_a_long_name_${i}`, type: 'string', required: false, description: '"text" '.repeat(35) });
+  for (let i = 0; i < TRIGGERS; i++) {
+    const { status, body } = await client.post('/v1/automations/triggers', { title: `Event ${i}`, payloadSchema: { type: 'object', fields } });
+    assert.equal(status, 201, JSON.stringify(body).slice(0, 500));
+  }
+}
+
+/** Sends a request for the list, and reads no more than the first bytes of its answer: their status. */
+function askForList(port, key) {
+  const socket = net.connect({ port, host: '127.0.0.1', highWaterMark: 1024 });
+  const status = new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.once('readable', () => resolve(Number(socket.read(12).toString('latin1').split(' ')[1])));
+  });
+  socket.write(`GET /v1/automations/triggers?limit=100 HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\n\r\n`);
+  return { socket, status };
+}
+
+test('answers that one organization does not read are bounded, and hold up no other', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  const port = await freePort();
+  const server = await installation.serve('--body-memory', '96', '--metrics', `127.0.0.1:${port}`);
+  const heldBytes = async () => Number(/posthorn_http_answer_bytes (\d+)/.exec(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())[1]);
+  const { orgId } = await installation.admin('org', 'create', 'Silent');
+  const { brandId } = await installation.admin('brand', 'create', 'Silent', '--org', orgId);
+  const key = await installation.key('--brand', brandId);
+  const silent = server.client(key, {}, 1);
+  const calm = await organization(installation, server, 'Calm');
+  await makeLongList(silent);
+
+  const asked = Array.from({ length: READS_NOTHING }, () => askForList(server.port, key));
+  const statuses = await Promise.all(asked.map(({ status }) => status));
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
+  const held = await heldBytes();
+  t.diagnostic(`${statuses.filter((status) => status === 200).length} answers hold ${Math.round(held / MIB)} MiB`);
+  assert.ok(held >= ANSWERS_MIB * MIB && held < 2 * ANSWERS_MIB * MIB, `${held} bytes`);
+
+  const refused = await silent.post('/v1/contacts', { email: 'refused@example.com' });
+  assert.equal(refused.status, 503);
+  assert.match(refused.body.error.message, /wait to be read/);
+  assert.equal(refused.headers['retry-after'], '2');
+  assert.equal((await calm.post('/v1/contacts', { email: 'calm@example.com' })).status, 201);
+
+  asked.forEach(({ socket }) => socket.destroy());
+  await until('the answers are let go', async () => (await heldBytes()) === 0);
+  assert.equal((await silent.post('/v1/contacts', { email: 'refused@example.com' })).status, 201, 'it was not saved before');
+});
