@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "engine/compose/return_path.h"
 #include "engine/secrets/secrets.h"
+#include "sql/leasing.h"
 
 #include <stdlib.h>
 #include <string.h>
