@@ -113,16 +113,18 @@ select k.key
  where pg_try_advisory_xact_lock(:lock, hashtext(:brand_id::bigint || ' ' || k.key));
 
 -- Tries to lock the messages of runs against results and engagement that come meanwhile (run_lock_messages), and returns those that
--- another transaction has. A step looks at the newest message of a node only.
+-- another transaction has. A step looks at the newest message of a node only. A server has room for a few thousand locks: messages above
+-- `limit` are returned as if another transaction had them, so that the first runs go now and the others in a later transaction.
 -- name: step_lock_messages :many
--- params: lock integer, brand_id bigint, run_ids bigint[]
+-- params: lock integer, brand_id bigint, run_ids bigint[], limit bigint
 -- columns: id bigint
 select m.id
-  from (select distinct on (run_id, node_id) id
-          from automation_sends
-         where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
-         order by run_id, node_id, id desc) m
- where not pg_try_advisory_xact_lock(:lock, hashint8(m.id / 16));
+  from (select id, row_number() over (order by run_id, node_id) as place
+          from (select distinct on (run_id, node_id) run_id, node_id, id
+                  from automation_sends
+                 where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
+                 order by run_id, node_id, id desc) n) m
+ where case when m.place <= :limit then not pg_try_advisory_xact_lock(:lock, hashint8(m.id / 16)) else true end;
 
 -- Contacts with what conditions may name.
 -- name: step_contacts :many

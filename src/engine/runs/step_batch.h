@@ -21,6 +21,7 @@
 
 enum {
     STEP_BATCH_MAX = 500,
+    STEP_LOCKED_MESSAGES_MAX = 1000,      /* of one transaction; a run has one for each of at most GRAPH_NODES_MAX nodes */
     STEP_BATCH_PROCESSOR_US = 200 * 1000, /* of the decisions of one transaction; the runs behind go on in the next one */
 };
 

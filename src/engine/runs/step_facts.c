@@ -305,7 +305,8 @@ static struct answers add_statements(const struct step_batch *batch, struct db_b
     int64_t brand_id = batch->work.brand_id;
     struct step_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES,
                                               .brand_id = brand_id,
-                                              .run_ids = list_of(&all->messages) };
+                                              .run_ids = list_of(&all->messages),
+                                              .limit = STEP_LOCKED_MESSAGES_MAX };
     struct step_messages_params messages = { .brand_id = brand_id, .run_ids = list_of(&all->messages) };
     struct step_contacts_params contacts = { .brand_id = brand_id, .ids = list_of(&all->contacts) };
     struct step_payloads_params payloads = { .brand_id = brand_id, .ids = list_of(&all->payloads) };
