@@ -68,8 +68,8 @@ update audiences set deleted_at = :now where brand_id = :brand_id and id = :id a
 -- Locks a cohort for the next step of its build.
 -- name: audience_build_lock :one
 -- params: brand_id bigint, id bigint
--- columns: selection jsonb null, readiness text, scanned_at timestamptz null, scanned_id bigint null, created_at timestamptz
-select selection, materialization_status, scanned_at, scanned_id, created_at
+-- columns: selection jsonb null, readiness text, stamped bigint, scanned_at timestamptz null, scanned_id bigint null, created_at timestamptz
+select selection, materialization_status, stamped_contacts, scanned_at, scanned_id, created_at
   from audiences
  where brand_id = :brand_id and id = :id and kind = 'cohort'
    for update;
@@ -102,6 +102,11 @@ with chosen as materialized (
     select occurred_at, id from chosen order by occurred_at desc, id desc limit 1
 )
 select (select count(*) from chosen), (select count(*) from stamped), (select occurred_at from ending), (select id from ending);
+
+-- Tells the planner of a new cohort, without waiting for autovacuum. While neither the members nor the contacts of a brand are known, a
+-- search in the cohort compares all with all. Another analyze is not waited for.
+-- name: audience_analyze :exec
+analyze (skip_locked) audience_members (brand_id, audience_id);
 
 -- Stores the progress of a build. Readiness is running, ready or failed.
 -- name: audience_build_note :exec

@@ -13,7 +13,11 @@
 
 #include <string.h>
 
-enum { SELECTION_MAX_BYTES = 16 * 1024, NAME_MAX_BYTES = 256 };
+enum {
+    SELECTION_MAX_BYTES = 16 * 1024,
+    NAME_MAX_BYTES = 256,
+    ANALYZE_ABOVE = 1000, /* members; with fewer, the statistics wait for autovacuum (migration 48) */
+};
 
 static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
 
@@ -267,6 +271,8 @@ bool audience_build_step(const struct work *work, int64_t id, bool *ret_done, st
     if (!read_selection(work, cohort->selection, &selection, err) || !scan_events(work, id, cohort, selection, &step, err))
         return false;
     *ret_done = step->scanned < AUDIENCE_BUILD_STEP_EVENTS;
+    if (*ret_done && cohort->stamped + step->stamped > ANALYZE_ABOVE && !sql_audience_analyze(work->conn, work->arena, NULL, err))
+        return false;
     int64_t removed = 0;
     struct int_list audience_ids = read_ids(work->arena, selection, "audienceIds");
     if (*ret_done && audience_ids.count > 0 && !restrict_members(work, id, audience_ids, &removed, err))

@@ -5,8 +5,10 @@
  */
 #include "fixtures/import_steps.h"
 
+#include "engine/audiences/audiences.h"
 #include "engine/contacts/contacts.h"
 #include "engine/events/recipient_events.h"
+#include "engine/runs/launch_target.h"
 #include "engine/runs/start.h"
 #include "engine/validation/validation.h"
 #include "sql/audiences.h"
@@ -235,14 +237,19 @@ static void read_recipients(size_t count)
     assert_few_reads("delivery_recipients", before, (int64_t)count);
 }
 
-static void build_audience(int64_t count)
+static void add_sent_events(int64_t count)
 {
-    struct error err;
-    static const char *const types[] = { "sent" };
     run_sql("insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key)"
             " select %lld, timestamptz '2026-03-01 00:00Z' + n * interval '1 second', 'email', 'sent', 'p' || n || '@example.com',"
             "        'p' || n || '@example.com' from generate_series(1, %lld) as n",
             (long long)work.brand_id, (long long)count);
+}
+
+static void build_audience(int64_t count)
+{
+    struct error err;
+    static const char *const types[] = { "sent" };
+    add_sent_events(count);
     struct audience_build_step_params params = {
         .brand_id = work.brand_id, .id = 1, .event_types = { types, 1 }, .to = INT64_MAX / 2, .limit = 20000
     };
@@ -266,11 +273,50 @@ static void test_statements_on_a_brand_without_statistics(void **state)
     remove_known(LOOKUPS);
 }
 
-/* ---- Events of recipients ---- */
-
 #define READS_OF(pattern)                                                                                                          \
     "select (select coalesce(sum(idx_tup_read) + sum(idx_tup_fetch), 0)::bigint from pg_stat_user_indexes where relname ~ "        \
     "'" pattern "') + (select coalesce(sum(seq_tup_read), 0)::bigint from pg_stat_user_tables where relname ~ '" pattern "')"
+
+/* The statistics know neither the contacts nor the members of the brand when its cohort is built. */
+static int64_t build_strange_cohort(void)
+{
+    struct error err;
+    bool done;
+    take_for_strange();
+    run_sql("alter table audience_members set (autovacuum_enabled = off); truncate audience_members;"
+            "insert into audience_members (brand_id, audience_id, contact_id) select brand_id, 1, id from contacts where brand_id "
+            "= %lld;"
+            "analyze audience_members",
+            1LL << 40);
+    add_sent_events(PEOPLE);
+    run_sql("insert into audiences (brand_id, name, kind, filters, selection, materialization_status, created_at, updated_at)"
+            " values (%lld, 'c', 'cohort', '{}', '{\"eventTypes\":[\"sent\"],\"toUs\":4000000000000000}', 'pending', now(), now())",
+            (long long)work.brand_id);
+    int64_t id = number_of("select max(id) from audiences");
+    assert_ok(audience_build_step(&work, id, &done, &err), &err);
+    assert_true(done);
+    return id;
+}
+
+/* A launch on a new cohort looks each contact up among the members: it does not compare all with all. */
+static void test_a_launch_on_a_cohort_without_statistics(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t count;
+    struct launch_target target = { .audience_id = build_strange_cohort(), .is_accepted = true };
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    int64_t before = number_of(READS_OF("^audience_members$"));
+    assert_ok(launch_target_count(&work, target, &count, &err), &err);
+    assert_int_equal(count, PEOPLE);
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    int64_t reads = number_of(READS_OF("^audience_members$")) - before;
+    if (reads > PEOPLE * READS_PER_LOOKUP)
+        fail_msg("a launch read %lld members for %d contacts", (long long)reads, PEOPLE);
+    run_sql("truncate audience_members; alter table audience_members reset (autovacuum_enabled)");
+}
+
+/* ---- Events of recipients ---- */
 
 /* The tables that an event is looked up in, with the rows that were read of them. */
 static struct {
@@ -483,13 +529,10 @@ static void test_unsubscribes_are_lifted_without_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_import_into_a_table_taken_for_empty),
-        TEST(test_an_import_into_a_brand_without_statistics),
-        TEST(test_an_import_makes_the_brand_known),
-        TEST(test_statements_on_a_brand_without_statistics),
-        TEST(test_events_without_statistics),
-        TEST(test_runs_are_woken_without_statistics),
-        TEST(test_unsubscribes_are_lifted_without_statistics),
+        TEST(test_an_import_into_a_table_taken_for_empty),  TEST(test_an_import_into_a_brand_without_statistics),
+        TEST(test_an_import_makes_the_brand_known),         TEST(test_statements_on_a_brand_without_statistics),
+        TEST(test_a_launch_on_a_cohort_without_statistics), TEST(test_events_without_statistics),
+        TEST(test_runs_are_woken_without_statistics),       TEST(test_unsubscribes_are_lifted_without_statistics),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
