@@ -3,9 +3,6 @@
 #include "base/text.h"
 #include "engine/sends/confirm_token.h"
 #include "engine/sends/gradual.h"
-#include "engine/sends/target.h"
-
-#include <string.h>
 
 /* ---- The token ---- */
 
@@ -58,35 +55,29 @@ const char *confirm_seal(const struct work *work, const struct confirmable *aske
 
 /* ---- Checking a token ---- */
 
-static bool count_now(const struct work *work, const struct confirmable *asked, int64_t *ret_count, struct error *err)
+static int64_t recipients_of(const struct confirmable *asked)
 {
-    const struct checked_request *checked = asked->checked;
-    struct send_target target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
-    *ret_count = asked->accepted->recipient_count.value;
-    return asked->accepted->recipient_count.set || send_target_count(work, target, ret_count, err);
+    return asked->keys.items != NULL ? asked->accepted->recipient_count.value : asked->target_count.value;
 }
 
 bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
 {
     const struct send_request *request = asked->request;
     struct confirm_subject subject;
-    int64_t count;
     *ret_is_due = false;
     if (request->confirmation == NULL && !request->confirm_above.set)
         return true;
     if (request->confirmation != NULL) {
         int64_t confirmed;
         subject = subject_of(work, asked);
-        return confirm_token_check(work, &subject, request->confirmation, &confirmed, err) && count_now(work, asked, &count, err) &&
-               confirm_token_check_growth(&confirm_sends, confirmed, count, err);
+        return confirm_token_check(work, &subject, request->confirmation, &confirmed, err) &&
+               confirm_token_check_growth(&confirm_sends, confirmed, recipients_of(asked), err);
     }
-    if (!count_now(work, asked, &count, err))
-        return false;
     /* The target of a scheduled send can still change until it begins. */
     bool is_target_open = request->scheduled_at_us.set && asked->keys.items == NULL;
     /* The caller may have meant other people. */
     bool is_surprising = asked->accepted->skipped_count > 0 || asked->accepted->unknown_count > 0;
-    *ret_is_due = is_target_open || is_surprising || count > request->confirm_above.value;
+    *ret_is_due = is_target_open || is_surprising || recipients_of(asked) > request->confirm_above.value;
     return true;
 }
 

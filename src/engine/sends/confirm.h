@@ -44,6 +44,7 @@ struct confirmable {
     const struct checked_request *checked;
     struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
     const struct send_accepted *accepted; /* its figures: recipients, skipped and unknown addresses */
+    struct opt_int target_count;          /* recipients of another target now; set when there is a token */
 };
 
 /* Decides whether a request needs a confirmation. A request with a token needs none: it is checked against the token instead.

@@ -55,21 +55,27 @@ static bool check_allowance_left(const struct send_allowance_row *allowance, int
 /* ---- Lookup in one round trip ---- */
 
 struct lookup {
-    const struct send_email_lock_row *email;
+    const struct send_email_row *email;
     const struct send_domain_row *domain;
     const struct send_same_target_row *earlier;
     const struct send_allowance_row *allowance;
     const struct db_rows *special; /* of an inline list: addresses that are refused or unknown */
-    struct opt_int count;          /* recipients of another target now; unset for a scheduled send */
+    struct opt_int count;          /* recipients of another target now; unset when it was only looked whether it has any */
     bool any_eligible;
 };
 
-/* Queries the addresses of an inline list that must not be mailed or are no contact. For another target, counts its recipients; for
- * a scheduled send, whose target is expanded later, queries if it has any. */
+/* The target of a scheduled send is expanded later, so it only has to have a recipient. A confirmation is for a number of them. */
+static bool is_counted(const struct send_request *request)
+{
+    return !request->scheduled_at_us.set || request->confirmation != NULL;
+}
+
+/* Queries the addresses of an inline list that must not be mailed or are no contact. For another target, counts its recipients, or
+ * queries if it has any. */
 static bool add_eligible(const struct work *work, const struct send_request *request, const struct checked_request *checked,
                          struct db_batch *batch, size_t *ret_at, struct error *err)
 {
-    if (checked->list.count == 0 && request->scheduled_at_us.set)
+    if (checked->list.count == 0 && !is_counted(request))
         return send_target_add_any(work, request_target(checked), batch, ret_at, err);
     if (checked->list.count == 0)
         return send_target_add_count(work, request_target(checked), batch, ret_at, err);
@@ -98,7 +104,7 @@ static void read_eligible(const struct send_request *request, const struct check
             refused += !is_unknown(&special[i]);
         found->special = rows;
         found->any_eligible = refused < checked->list.count;
-    } else if (request->scheduled_at_us.set) {
+    } else if (!is_counted(request)) {
         found->any_eligible = send_target_is_any(rows);
     } else {
         found->count = (struct opt_int){ .set = true, .value = send_target_counted(rows) };
@@ -106,25 +112,48 @@ static void read_eligible(const struct send_request *request, const struct check
     }
 }
 
-static bool look_up_request(const struct work *work, const struct send_request *request, const struct checked_request *checked,
-                            struct lookup *ret_found, struct error *err)
+/* A preview writes nothing, and makes no other send of the design wait. */
+static bool may_be_previewed(const struct send_request *request)
 {
-    struct send_email_lock_params email = { .brand_id = work->brand_id, .id = request->email_id };
-    struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = request->domain_id };
+    return request->confirmation == NULL && request->confirm_above.set;
+}
+
+static size_t add_design(const struct work *work, const struct send_request *request, struct db_batch *batch)
+{
+    struct send_email_find_params find = { .brand_id = work->brand_id, .id = request->email_id };
+    struct send_email_lock_params lock = { .brand_id = work->brand_id, .id = request->email_id };
+    return may_be_previewed(request) ? db_batch_add(batch, &send_email_find_statement, &find)
+                                     : db_batch_add(batch, &send_email_lock_statement, &lock);
+}
+
+static size_t add_earlier(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                          struct db_batch *batch)
+{
     struct send_same_target_params earlier = {
         .brand_id = work->brand_id,
         .email_id = request->email_id,
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
     };
+    return db_batch_add(batch, &send_same_target_statement, &earlier);
+}
+
+/* The recipients come before the lock of the design: counting them may take long, and other sends of the design wait for the lock.
+ */
+static bool look_up_request(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                            struct lookup *ret_found, struct error *err)
+{
+    struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = request->domain_id };
     struct send_allowance_params allowance = { .organization_id = work->organization_id, .now = work->now_us };
 
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t emails = db_batch_add(batch, &send_email_lock_statement, &email);
-    size_t domains = db_batch_add(batch, &send_domain_find_statement, &domain);
-    size_t earliers = db_batch_add(batch, &send_same_target_statement, &earlier);
-    size_t allowances = db_batch_add(batch, &send_allowance_statement, &allowance);
     size_t eligible;
-    if (!add_eligible(work, request, checked, batch, &eligible, err) || !db_batch_run(batch, err))
+    if (!add_eligible(work, request, checked, batch, &eligible, err))
+        return false;
+    size_t emails = add_design(work, request, batch);
+    size_t domains = db_batch_add(batch, &send_domain_find_statement, &domain);
+    size_t earliers = add_earlier(work, request, checked, batch);
+    size_t allowances = db_batch_add(batch, &send_allowance_statement, &allowance);
+    if (!db_batch_run(batch, err))
         return false;
     *ret_found = (struct lookup){
         .email = db_batch_rows(batch, emails)->rows,
@@ -134,6 +163,21 @@ static bool look_up_request(const struct work *work, const struct send_request *
     };
     read_eligible(request, checked, db_batch_rows(batch, eligible), ret_found);
     return true;
+}
+
+/* Locks the design of a send that needed no preview, and looks for an earlier send once more. */
+static bool lock_design(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                        struct error *err)
+{
+    struct send_email_lock_params lock = { .brand_id = work->brand_id, .id = request->email_id };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t emails = db_batch_add(batch, &send_email_lock_statement, &lock);
+    size_t earliers = add_earlier(work, request, checked, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    if (db_batch_rows(batch, emails)->rows == NULL)
+        return send_request_no_email(err);
+    return refuse_repeat(work, db_batch_rows(batch, earliers)->rows, err);
 }
 
 /* ---- A campaign ---- */
@@ -172,6 +216,12 @@ static bool insert_send(const struct work *work, const struct send_request *requ
     return request->gradual == NULL || gradual_insert(work, row->id, request->gradual, err);
 }
 
+/* The recipients of a send that begins now. */
+static struct opt_int count_now(const struct send_request *request, const struct lookup *found)
+{
+    return request->scheduled_at_us.set ? (struct opt_int){ .set = false } : found->count;
+}
+
 static bool check_lookup(const struct work *work, const struct send_request *request, struct checked_request *checked,
                          const struct lookup *found, struct error *err)
 {
@@ -187,7 +237,7 @@ static bool check_lookup(const struct work *work, const struct send_request *req
     if (!found->any_eligible)
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
-    checked->needs_approval = approval_is_needed(found->allowance->approvals_above, checked, found->count);
+    checked->needs_approval = approval_is_needed(found->allowance->approvals_above, checked, count_now(request, found));
     /* A send that begins later is checked against the allowance then, and is paused if the allowance is too small. A gradual send
      * is checked with each tranche. */
     int64_t count = found->count.set ? found->count.value : (int64_t)checked->list.count;
@@ -247,7 +297,7 @@ bool send_create(const struct work *work, const struct send_request *request, st
                                                  : "queued",
         .needs_approval = checked.needs_approval,
         .scheduled_at_us = request->scheduled_at_us,
-        .recipient_count = found.count,
+        .recipient_count = count_now(request, &found),
         .is_captured = checked.domain->is_sandbox,
     };
     struct text_list keys = divide_list(work, &checked.list, found.special, ret_accepted);
@@ -256,12 +306,14 @@ bool send_create(const struct work *work, const struct send_request *request, st
         .checked = &checked,
         .keys = keys,
         .accepted = ret_accepted,
+        .target_count = found.count,
     };
     bool confirm_first;
     if (!confirm_check(work, &asked, &confirm_first, err) || !send_request_check_relay(checked.domain, err))
         return false;
     if (confirm_first)
         return confirm_preview(work, &asked, &ret_accepted->preview, err);
-    return insert_send(work, request, &checked, &ret_accepted->id, err) &&
+    return (!may_be_previewed(request) || lock_design(work, request, &checked, err)) &&
+           insert_send(work, request, &checked, &ret_accepted->id, err) &&
            (request->confirmation == NULL || confirm_use(work, request->confirmation, ret_accepted->id, err));
 }

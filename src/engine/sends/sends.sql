@@ -1,5 +1,6 @@
 -- The data of a design that a send needs. Locks the row, so that the second of two concurrent sends of one design sees the first.
 -- name: send_email_lock :one
+-- row: send_email
 -- params: brand_id bigint, id bigint
 -- columns: status text, version_id bigint null
 select status, latest_version_id
@@ -7,8 +8,9 @@ select status, latest_version_id
  where brand_id = :brand_id and id = :id and deleted_at is null
    for no key update;
 
--- The design of a test message.
+-- The same without the lock, for a test message or a preview.
 -- name: send_email_find :one
+-- row: send_email
 -- params: brand_id bigint, id bigint
 -- columns: status text, version_id bigint null
 select status, latest_version_id

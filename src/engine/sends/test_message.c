@@ -33,7 +33,7 @@ static bool count_test(const struct work *work, struct error *err)
 
 /* The rows that a test needs. */
 struct test_lookup {
-    const struct send_email_find_row *email;
+    const struct send_email_row *email;
     const struct send_domain_row *domain;
     const struct send_test_suppression_row *suppression;
 };

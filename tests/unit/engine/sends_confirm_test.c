@@ -272,6 +272,76 @@ static void test_the_threshold(void **state)
     accept(&other);
 }
 
+/* ---- The lock of the design ---- */
+
+/* Another send of the design that is not committed. Who would wait for it is refused. */
+static struct db_conn *hold_designs(void)
+{
+    struct error err;
+    struct db_conn *other;
+    assert_ok(installation_connect(installation, &other, &err), &err);
+    assert_ok(db_script(other, "begin; select 1 from emails for no key update", &err), &err);
+    run_sql("set lock_timeout = '20ms'");
+    return other;
+}
+
+static void release_designs(struct db_conn *other)
+{
+    run_sql("reset lock_timeout");
+    db_disconnect(other);
+}
+
+static int64_t contacts_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of(
+        "select (seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables where relname = 'contacts'");
+}
+
+/* The contacts that are read before the send waits for another one of its design. */
+static int64_t contacts_read_without_lock(const struct send_request *request)
+{
+    struct error err;
+    struct send_accepted accepted;
+    run_sql("vacuum analyze contacts");
+    struct db_conn *other = hold_designs();
+    int64_t before = contacts_read();
+    assert_false(send_create(&work, request, &accepted, &err));
+    int64_t reads = contacts_read() - before;
+    release_designs(other);
+    return reads;
+}
+
+/* Counting may take long, and every other send of the design waits for the lock. */
+static void test_recipients_are_counted_before_the_lock(void **state)
+{
+    (void)state;
+    make_contacts(60);
+    struct send_request request = order_of(design_of(html, text));
+    request.confirm_above.set = false;
+    assert_true(contacts_read_without_lock(&request) >= 60);
+    request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + 3600 * US_PER_S };
+    request.confirm_above.set = true;
+    confirm(&request);
+    assert_true(contacts_read_without_lock(&request) >= 60);
+}
+
+static void test_a_preview_waits_for_no_send(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    struct error err;
+    struct send_accepted accepted;
+    struct send_request request = order_of(design_of(html, text));
+    struct db_conn *other = hold_designs();
+    preview_of(&request);
+    /* One that turns out to need none waits. */
+    request.confirm_above.value = 3;
+    assert_false(send_create(&work, &request, &accepted, &err));
+    release_designs(other);
+    accept(&request);
+}
+
 /* ---- The token ---- */
 
 static void test_a_token_sends_once(void **state) /* */
@@ -510,6 +580,8 @@ int main(void)
         TEST(test_recipients_are_counted_when_they_are_known),
         TEST(test_a_preview_has_no_link_of_a_person),
         TEST(test_the_threshold),
+        TEST(test_recipients_are_counted_before_the_lock),
+        TEST(test_a_preview_waits_for_no_send),
         TEST(test_a_token_sends_once),
         TEST(test_a_token_outlives_a_refusal),
         TEST(test_a_token_is_for_one_order),
