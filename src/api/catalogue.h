@@ -222,6 +222,7 @@ struct operation {
     int replay_status;                 /* of an idempotent replay; 0: that of the stored answer */
     const char *replay_json;           /* members that a replay has in place of the stored ones, object text; NULL: none */
     const char *free_with;             /* an argument with which a call costs nothing, NULL when none */
+    const char *const *slow_with;      /* arguments with which a quick operation is slow; NULL-terminated, NULL: none */
     bool unaudited;                    /* a public write that needs no audit row */
     bool unready;                      /* a write that reaches its handler in a brand that is not ready */
     bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */

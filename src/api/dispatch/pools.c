@@ -5,6 +5,18 @@
  */
 #include "api/dispatch/dispatch.h"
 
+#include "api/decode.h"
+
+static bool is_slow(const struct call *call)
+{
+    const char *const *argument = call->op->slow_with;
+    if (call->op->pool == POOL_SLOW)
+        return true;
+    while (argument != NULL && *argument != NULL && !decode_is_given(&call->input, *argument))
+        argument++;
+    return argument != NULL && *argument != NULL;
+}
+
 static struct executor *pool_of(struct api *api, const struct call_state *state)
 {
     const struct operation *op = state->call->op;
@@ -12,7 +24,7 @@ static struct executor *pool_of(struct api *api, const struct call_state *state)
         return api->slow;
     if (state->must_read)
         return state->call->reads_much ? api->slow : api->reads;
-    if (op->pool == POOL_SLOW)
+    if (is_slow(state->call))
         return api->slow;
     return op->mode == OP_WRITE || op->mode == OP_JOB ? api->writes : api->reads;
 }

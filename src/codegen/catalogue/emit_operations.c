@@ -353,6 +353,20 @@ static void put_replay(struct output *out, const struct op_decl *op)
     free(set);
 }
 
+static void put_slow_with(struct output *out, const json_t *json)
+{
+    size_t i;
+    const json_t *argument;
+    if (json_object_get(json, "slowWith") == NULL) {
+        return;
+    }
+    put(out, "      .slow_with = (const char *const[]){ ");
+    json_array_foreach (json_object_get(json, "slowWith"), i, argument) {
+        put(out, "\"%s\", ", json_string_value(argument));
+    }
+    put(out, "NULL },\n");
+}
+
 static void put_operation_row(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
@@ -390,6 +404,7 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
     if (member_text(json, "freeWith") != NULL) {
         put(out, "      .free_with = \"%s\",\n", member_text(json, "freeWith"));
     }
+    put_slow_with(out, json);
     if (member_true(json, "unaudited")) {
         put(out, "      .unaudited = true,\n");
     }

@@ -245,10 +245,26 @@ static void lint_free_with(const struct op_decl *op)
     }
 }
 
+static void lint_slow_with(const struct op_decl *op)
+{
+    size_t i;
+    const json_t *argument;
+    const json_t *slow_with = json_object_get(op->json, "slowWith");
+    if (slow_with != NULL && (json_object_get(op->json, "pool") != NULL || member_true(op->json, "single"))) {
+        problem(op->where, "slowWith goes with neither pool nor single");
+    }
+    json_array_foreach (slow_with, i, argument) {
+        if (!json_is_string(argument) || !names_parameter(op, json_string_value(argument))) {
+            problem(op->where, "slowWith names the unknown parameter %s", json_is_string(argument) ? json_string_value(argument) : "");
+        }
+    }
+}
+
 static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
     lint_free_with(op);
+    lint_slow_with(op);
     if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0)) {
         problem(op->where, "waits needs a read");
     }
@@ -352,6 +368,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "mode=s",
         "single=b",
         "pool=s",
+        "slowWith=t",
         "status=i",
         "queries=i",
         "path=o",

@@ -412,6 +412,11 @@ static void test_overload(void **state)
     struct operation slow_op = brand_op;
     slow_op.pool = POOL_SLOW;
     assert_true(visit_run(visit_new(&slow_op, NULL))->call.ok);
+    /* Only some calls of an operation may be slow. */
+    struct operation sometimes_slow_op = brand_op;
+    sometimes_slow_op.args = &divisor_args;
+    sometimes_slow_op.slow_with = (const char *const[]){ "other", "by", NULL };
+    assert_true(visit_run(visit_new(&sometimes_slow_op, "{\"by\":2}"))->call.ok);
     free_reader(held);
     finish(queued[0]);
     finish(queued[1]);

@@ -320,6 +320,13 @@ same('only for sessions', operations.filter((op) => op.reach === 'session' && op
   ['DELETE /v1/api-keys/{keyId}', 'GET /v1/api-keys', 'POST /v1/api-keys']);
 same('keys are never replayed', one('apiKeys.create').idempotencyKey, undefined);
 
+// A filter of a caller, or a saved one, costs as much as its patterns and the texts of all contacts. What evaluates one for many contacts
+// runs in the slow pool; with * only calls with such an argument do.
+const slow = words(`audiences.create audiences.duplicate audiences.get audiences.list audiences.update audienceRuns.resume automations.create*dryRun
+  automations.run automations.test automations.update*published*dryRun capabilities.audiences contacts.search sends.create*audienceId`);
+for (const [id, ...slowWith] of slow.map((name) => name.split('*')))
+  same(`${id} evaluates filters in the slow pool`, [one(id).pool, one(id).slowWith ?? []], slowWith.length ? [undefined, slowWith] : ['slow', []]);
+
 const codes = lines(`
   400 INVALID_REQUEST BRAND_ID_REQUIRED PAYLOAD_SCHEMA_EMAIL_REQUIRED INVALID_PAYLOAD AUTOMATION_GRAPH_INVALID
   401 AUTHENTICATION_REQUIRED INVALID_API_KEY API_KEY_REVOKED

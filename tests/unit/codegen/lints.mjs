@@ -377,6 +377,8 @@ const broken = [
   ['a read that its job charges', (t) => (op(t, 0).charges = 'job'), 'charges is job, and needs a write with a price and a job'],
   ['a call that is free with an unknown argument', (t) => (op(t, MAKE).freeWith = 'nothing'), 'freeWith needs a price and names a parameter'],
   ['a call that is free with an unknown member', (t) => (op(t, MAKE).freeWith = 'nothing.member'), 'freeWith needs a price and names a parameter'],
+  ['a call that is slow with an unknown argument', (t) => (op(t, MAKE).slowWith = ['nothing']), 'slowWith names the unknown parameter nothing'],
+  ['a slow operation with a slow argument', (t) => Object.assign(op(t, MAKE), { pool: 'slow', slowWith: ['fields'] }), 'slowWith goes with neither pool nor single'],
   ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read'],
   ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write must be quick and must not have a price'],
   ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write must be quick and must not have a price'],
