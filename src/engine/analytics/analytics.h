@@ -48,6 +48,6 @@ MUST_CHECK bool analytics_events(const struct work *work, const struct event_fil
                                  struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 
 /* The resource "automationFigures": runs and mail of each automation on the days (UTC) of the window, newest automation first, in
- * pages; the totals count all (automation_figures.c). One round trip. Errors: INVALID_REQUEST (cursor). */
+ * pages; the totals count all when the list began (automation_figures.c). One round trip. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool analytics_automations(const struct work *work, struct window window, int64_t limit, const char *cursor,
                                       struct json_writer *json, struct error *err) NONNULL(1, 5, 6);

@@ -327,6 +327,8 @@ const slow = words(`audiences.create audiences.duplicate audiences.get audiences
 for (const [id, ...slowWith] of slow.map((name) => name.split('*')))
   same(`${id} evaluates filters in the slow pool`, [one(id).pool, one(id).slowWith ?? []], slowWith.length ? [undefined, slowWith] : ['slow', []]);
 
+same('the figures of all automations are slow', one('analytics.automations').pool, 'slow');
+
 const codes = lines(`
   400 INVALID_REQUEST BRAND_ID_REQUIRED PAYLOAD_SCHEMA_EMAIL_REQUIRED INVALID_PAYLOAD AUTOMATION_GRAPH_INVALID
   401 AUTHENTICATION_REQUIRED INVALID_API_KEY API_KEY_REVOKED

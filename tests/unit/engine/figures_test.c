@@ -384,12 +384,108 @@ static void test_events_of_a_send_are_bounded(void **state)
                         arena_printf(arena, "r%d@example.com", SEND_EVENTS_MAX + 1));
 }
 
+/* ---- Figures of automations ---- */
+
+enum { AUTOMATIONS = 200, DAYS = 50, ROLLUPS = 50, READS_OF_A_PAGE = 4 * (DAYS + ROLLUPS) };
+
+/* Each automation has runs of many days, one of them in the window, and a carrier with mail to many domains. */
+static void make_automations(void)
+{
+    run_sql("delete from automation_counts; delete from event_rollups; delete from automation_carriers; delete from automations");
+    run_sql("insert into automations (brand_id, name, latest_version_id, created_at, updated_at)"
+            " select %lld, 'Number ' || n, 0, timestamptz '2026-01-01' + n * interval '1 min', now() from generate_series(1, %d) n",
+            (long long)work.brand_id, AUTOMATIONS);
+    run_sql(
+        "with made as ("
+        "insert into sends (brand_id, kind, message_class, email_id, email_version_id, status, subject, subject_code, from_address,"
+        " domain_id, target, target_hash, is_carrier, created_at, updated_at)"
+        " select brand_id, 'automation', 'marketing', 1, 1, 'running', id::text, '', 'a@example.com', 1, 'inline', '', true, "
+        "now(), now()"
+        "  from automations returning brand_id, id, subject::bigint as automation_id"
+        ") insert into automation_carriers (brand_id, version_id, node_id, send_id, automation_id)"
+        " select brand_id, automation_id, 'hello', id, automation_id from made");
+    run_sql("insert into automation_counts (brand_id, automation_id, day, kind, count)"
+            " select brand_id, id, date '2026-01-10' - 30 * n, 'started', 2 from automations, generate_series(0, %d) n",
+            DAYS - 1);
+    run_sql("insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, count)"
+            " select brand_id, send_id, date '2026-01-10', 'sent', 'd' || n, 1 from automation_carriers, generate_series(1, %d) n",
+            ROLLUPS);
+}
+
+static int64_t rollups_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of(
+        "select (select sum(idx_tup_read)::bigint from pg_stat_user_indexes where relname in ('event_rollups', "
+        "'automation_counts'))"
+        " + (select sum(seq_tup_read)::bigint from pg_stat_user_tables where relname in ('event_rollups', 'automation_counts'))");
+}
+
+static const json_t *read_automations(const char *cursor)
+{
+    struct error err;
+    struct buf *out = buf_in_arena(arena, 1024 * 1024);
+    struct json_writer writer;
+    struct window window = { .from_us = INT64_C(1767225600) * US_PER_S, .has_from = true, .has_to = true };
+    window.to_us = window.from_us + INT64_C(86400) * 30 * US_PER_S;
+    json_writer_init(&writer, out);
+    assert_ok(analytics_automations(&work, window, 1, cursor, &writer, &err), &err);
+    return parsed(out);
+}
+
+static const char *assert_page(const char *name, const json_t *page)
+{
+    const json_t *row = json_array_get(json_object_get(page, "data"), 0);
+    assert_string_equal(json_get_text(row, "name"), name);
+    assert_figure(row, "runs", 2);
+    assert_figure(row, "sent", ROLLUPS);
+    assert_figure(json_object_get(page, "totals"), "runs", 2 * AUTOMATIONS);
+    assert_figure(json_object_get(page, "totals"), "sent", ROLLUPS * AUTOMATIONS);
+    return json_get_text(json_object_get(page, "pagination"), "cursor");
+}
+
+/* The first page adds up all automations for the totals, the others only their own. So often that also a plan for any page is used. */
+static void test_a_page_adds_up_its_automations(void **state)
+{
+    (void)state;
+    make_automations();
+    const char *cursor = assert_page("Number 200", read_automations(NULL));
+    for (int i = 0; i < 10; i++) {
+        int64_t before = rollups_read();
+        assert_page("Number 199", read_automations(cursor));
+        int64_t reads = rollups_read() - before;
+        if (reads > READS_OF_A_PAGE)
+            fail_msg("a page of one automation read %lld rows", (long long)reads);
+        run_sql("analyze");
+    }
+}
+
+/* One that was deleted is shown while it has runs or mail in the window. */
+static void test_deleted_automations_have_figures(void **state)
+{
+    (void)state;
+    make_automations();
+    run_sql("update automations set deleted_at = now() where name <> 'Number 7'");
+    assert_page("Number 200", read_automations(NULL));
+    run_sql("delete from automation_counts where automation_id in (select id from automations where name in ('Number 199', 'Number "
+            "200'));"
+            "delete from event_rollups where send_id in (select k.send_id from automation_carriers k"
+            " join automations a on a.id = k.automation_id where a.name in ('Number 200', 'Number 198'))");
+    const json_t *page = read_automations(NULL);
+    const char *const names[] = { "Number 199", "Number 198", "Number 197" };
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        assert_string_equal(json_get_text(json_array_get(json_object_get(page, "data"), 0), "name"), names[i]);
+        page = read_automations(json_get_text(json_object_get(page, "pagination"), "cursor"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figures_are_those_of_the_events), TEST(test_delayed_is_part_of_pending),
-        TEST(test_tracked_counts_are_numbers),      TEST(test_links_of_a_send),
-        TEST(test_events_of_a_send_are_bounded),
+        TEST(test_figures_are_those_of_the_events),  TEST(test_delayed_is_part_of_pending),
+        TEST(test_tracked_counts_are_numbers),       TEST(test_links_of_a_send),
+        TEST(test_events_of_a_send_are_bounded),     TEST(test_a_page_adds_up_its_automations),
+        TEST(test_deleted_automations_have_figures),
     };
     return cmocka_run_group_tests_name("engine_figures", tests, world_begin, world_end);
 }
