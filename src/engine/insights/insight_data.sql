@@ -29,30 +29,36 @@ union all
 (select null, source, coalesce(sum(sent), 0)::bigint, coalesce(sum(bounced), 0)::bigint
    from mail group by source order by sum(sent) desc nulls last, source limit :sources);
 
--- The rollups of the sends from one id to another, in the order of the primary key, so that nothing is sorted or hashed. A row has the
--- counts of one send, step, day and type, with their domains on lines.
+-- The first rollups of the sends from one id to another, in the order of the primary key, so that nothing is sorted or hashed. A row has
+-- the counts of one send, step, day and type, with their domains on lines; all rows together have at most `limit` counts.
 -- name: insight_rolled :page
--- row: insight_rolled
--- params: brand_id bigint, from_send bigint, to_send bigint, week timestamptz
--- columns: send_id bigint, node_id text, day text, type text, in_week boolean, domains text, counts bigint[]
-select r.send_id, r.node_id, r.day::text, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
+-- params: brand_id bigint, from_send bigint, to_send bigint, week timestamptz, limit bigint
+-- columns: send_id bigint, type text, in_week boolean, domains text, counts bigint[]
+select r.send_id, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
        string_agg(r.receiving_domain, E'\n'), array_agg(r.count)
-  from event_rollups r
- where r.brand_id = :brand_id and r.send_id between :from_send and :to_send
+  from (select p.send_id, p.node_id, p.day, p.event_type, p.receiving_domain, p.count
+          from event_rollups p
+         where p.brand_id = :brand_id and p.send_id between :from_send and :to_send
+         order by p.send_id, p.node_id, p.day, p.event_type, p.receiving_domain, p.source
+         limit :limit) r
  group by r.send_id, r.node_id, r.day, r.event_type
  order by r.send_id, r.node_id, r.day, r.event_type;
 
--- The same of one send, behind a step, day and type. It is a query of its own, because a condition on every row costs half as much again.
--- name: insight_rolled_behind :page
--- row: insight_rolled
--- params: brand_id bigint, send_id bigint, week timestamptz, node_id text, day text, type text
--- columns: send_id bigint, node_id text, day text, type text, in_week boolean, domains text, counts bigint[]
-select r.send_id, r.node_id, r.day::text, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
-       string_agg(r.receiving_domain, E'\n'), array_agg(r.count)
-  from event_rollups r
- where r.brand_id = :brand_id and r.send_id = :send_id and (r.node_id, r.day, r.event_type) > (:node_id, :day::date, :type)
- group by r.send_id, r.node_id, r.day, r.event_type
- order by r.send_id, r.node_id, r.day, r.event_type;
+-- The next rollups of one send behind a step, day, type, domain and source. last_source: that of the last count. It is a query of its own,
+-- because the condition on every rollup and the source of each cost half as much again.
+-- name: insight_rolled_behind :many
+-- params: brand_id bigint, send_id bigint, week timestamptz, node_id text, day text, type text, domain text, source text, limit bigint
+-- columns: node_id text, day text, type text, in_week boolean, domains text, counts bigint[], last_source text
+select r.node_id, r.day::text, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
+       string_agg(r.receiving_domain, E'\n'), array_agg(r.count), (array_agg(r.source))[count(*)]
+  from (select p.node_id, p.day, p.event_type, p.receiving_domain, p.source, p.count
+          from event_rollups p
+         where p.brand_id = :brand_id and p.send_id = :send_id
+           and (p.node_id, p.day, p.event_type, p.receiving_domain, p.source) > (:node_id, :day::date, :type, :domain, :source)
+         order by p.node_id, p.day, p.event_type, p.receiving_domain, p.source
+         limit :limit) r
+ group by r.node_id, r.day, r.event_type
+ order by r.node_id, r.day, r.event_type;
 
 -- Messages that receiving domains have blocked, or taken after six attempts or more: with the usual backoff more than an hour.
 -- name: insight_refusals :many

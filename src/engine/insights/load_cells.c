@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WEEK_DAYS = 7, PLACES_MAX = INSIGHT_DOMAINS_MAX + 1, SENDS_A_PAGE = 25 };
+/* A page has a few megabytes at most, because a domain has at most 255 characters. */
+enum { WEEK_DAYS = 7, PLACES_MAX = INSIGHT_DOMAINS_MAX + 1, SENDS_A_PAGE = 25, COUNTS_A_PAGE = 20000 };
 
 /* ---- Sends by id ---- */
 
@@ -97,19 +98,35 @@ static void add_count(struct sums *sums, size_t figure, bool in_week, int64_t co
         sums->week[figure] += (double)count;
 }
 
-static void add_row(struct totals *totals, const struct insight_data *data, const struct insight_rolled_row *row)
+/* The counts of one step, day and type; `domains`: their domains, on lines. */
+struct rolled {
+    const char *type;
+    bool in_week;
+    const char *domains;
+    struct int_list counts;
+};
+
+/* Adds to the figures of a send. Returns the domain of the last count. */
+static const char *add_rolled(const struct totals *totals, struct sums *of_send, struct rolled rolled)
 {
-    const struct send_place *place = send_place_find(totals->places, data, row->send_id);
-    if (place == NULL)
-        return;
-    struct sums *of_send = &totals->sums[(size_t)(place - totals->places) * PLACES_MAX];
-    size_t figure = figure_of(row->type);
-    const char *name = row->domains;
-    for (size_t i = 0; i < row->counts.count; i++) {
-        const char *end = strchrnul(name, '\n');
-        add_count(&of_send[name_place(totals, name, (size_t)(end - name))], figure, row->in_week, row->counts.items[i]);
-        name = *end == '\0' ? end : end + 1;
+    size_t figure = figure_of(rolled.type);
+    const char *name = rolled.domains;
+    const char *last = name;
+    const char *end_of_all = name + strlen(name);
+    for (size_t i = 0; i < rolled.counts.count; i++) {
+        const char *line = memchr(name, '\n', (size_t)(end_of_all - name));
+        const char *end = line != NULL ? line : end_of_all;
+        add_count(&of_send[name_place(totals, name, (size_t)(end - name))], figure, rolled.in_week, rolled.counts.items[i]);
+        last = name;
+        name = end < end_of_all ? end + 1 : end;
     }
+    return last;
+}
+
+static struct sums *sums_of(const struct totals *totals, const struct insight_data *data, int64_t send_id)
+{
+    const struct send_place *place = send_place_find(totals->places, data, send_id);
+    return place == NULL ? NULL : &totals->sums[(size_t)(place - totals->places) * PLACES_MAX];
 }
 
 /* ---- Pages ---- */
@@ -124,41 +141,63 @@ static int64_t week_of(const struct work *work)
     return work->now_us - WEEK_DAYS * INT64_C(86400) * US_PER_S;
 }
 
-static void add_rows(struct totals *totals, const struct insight_data *data, const struct insight_rolled_row *rows, size_t count)
+/* Adds a page of one send, and moves `params` behind it. Returns the number of its counts. */
+static size_t add_page(struct arena *arena, const struct totals *totals, struct sums *of_send,
+                       const struct insight_rolled_behind_row *rows, size_t count, struct insight_rolled_behind_params *params)
 {
-    for (size_t i = 0; i < count; i++)
-        add_row(totals, data, &rows[i]);
+    size_t counts = 0;
+    const char *domain = "";
+    for (size_t i = 0; i < count; i++) {
+        const struct insight_rolled_behind_row *row = &rows[i];
+        domain = add_rolled(totals, of_send, (struct rolled){ row->type, row->in_week, row->domains, row->counts });
+        counts += row->counts.count;
+    }
+    if (counts < COUNTS_A_PAGE)
+        return counts;
+    params->node_id = arena_dup(arena, rows[count - 1].node_id);
+    params->day = arena_dup(arena, rows[count - 1].day);
+    params->type = arena_dup(arena, rows[count - 1].type);
+    params->domain = arena_dup(arena, domain);
+    params->source = arena_dup(arena, rows[count - 1].last_source);
+    return counts;
 }
 
-/* Adds the rollups of one send behind `last`, page by page. */
-static bool add_behind(const struct work *work, const struct insight_data *data, struct totals *totals,
-                       const struct insight_rolled_row *last, struct error *err)
+/* Adds the rollups of one send, however many, page by page. */
+static bool add_send(const struct work *work, const struct totals *totals, size_t at, struct error *err)
 {
     struct insight_rolled_behind_params params = {
         .brand_id = work->brand_id,
-        .send_id = last->send_id,
+        .send_id = totals->places[at].id,
         .week = week_of(work),
-        .node_id = last->node_id,
-        .day = last->day,
-        .type = last->type,
+        .node_id = "",
+        .day = "-infinity",
+        .type = "",
+        .domain = "",
+        .source = "",
+        .limit = COUNTS_A_PAGE,
     };
-    struct db_page page;
+    size_t counts;
     do {
         ARENA_SCOPE arena = arena_new(0);
-        struct insight_rolled_row *rows;
-        if (!sql_insight_rolled_behind(work->conn, arena, &params, &rows, &page, err))
+        struct insight_rolled_behind_row *rows;
+        size_t count;
+        if (!sql_insight_rolled_behind(work->conn, arena, &params, &rows, &count, err))
             return false;
-        add_rows(totals, data, rows, page.count);
-        if (page.is_cut) {
-            params.node_id = arena_dup(work->arena, rows[page.count - 1].node_id);
-            params.day = arena_dup(work->arena, rows[page.count - 1].day);
-            params.type = arena_dup(work->arena, rows[page.count - 1].type);
-        }
-    } while (page.is_cut);
+        counts = add_page(work->arena, totals, &totals->sums[at * PLACES_MAX], rows, count, &params);
+    } while (counts == COUNTS_A_PAGE);
     return true;
 }
 
-/* Adds the rollups of some sends. When a page does not hold those of several sends, nothing is added and `ret_is_cut` is true. */
+/* Whether the limit or the size of a page cut off rollups. */
+static bool is_cut(const struct insight_rolled_row *rows, struct db_page page)
+{
+    size_t counts = 0;
+    for (size_t i = 0; i < page.count; i++)
+        counts += rows[i].counts.count;
+    return page.is_cut || counts == COUNTS_A_PAGE;
+}
+
+/* Adds the rollups of some sends. When one page does not hold them, nothing is added and `ret_is_cut` is true. */
 static bool add_range(const struct work *work, const struct insight_data *data, struct totals *totals, struct send_range range,
                       bool *ret_is_cut, struct error *err)
 {
@@ -168,16 +207,19 @@ static bool add_range(const struct work *work, const struct insight_data *data, 
         .from_send = totals->places[range.at].id,
         .to_send = totals->places[range.end - 1].id,
         .week = week_of(work),
+        .limit = COUNTS_A_PAGE,
     };
     struct insight_rolled_row *rows;
     struct db_page page;
     if (!sql_insight_rolled(work->conn, arena, &params, &rows, &page, err))
         return false;
-    *ret_is_cut = page.is_cut && range.end - range.at > 1;
-    if (*ret_is_cut)
-        return true;
-    add_rows(totals, data, rows, page.count);
-    return !page.is_cut || add_behind(work, data, totals, &rows[page.count - 1], err);
+    *ret_is_cut = is_cut(rows, page);
+    for (size_t i = 0; i < page.count && !*ret_is_cut; i++) {
+        struct sums *of_send = sums_of(totals, data, rows[i].send_id);
+        if (of_send != NULL)
+            add_rolled(totals, of_send, (struct rolled){ rows[i].type, rows[i].in_week, rows[i].domains, rows[i].counts });
+    }
+    return true;
 }
 
 static bool add_ranges(const struct work *work, const struct insight_data *data, struct totals *totals, struct error *err)
@@ -185,12 +227,15 @@ static bool add_ranges(const struct work *work, const struct insight_data *data,
     size_t size = SENDS_A_PAGE;
     struct send_range range = { .at = 0 };
     while (range.at < data->send_count) {
-        bool is_cut;
+        bool is_larger;
         range.end = range.at + size < data->send_count ? range.at + size : data->send_count;
-        if (!add_range(work, data, totals, range, &is_cut, err))
+        if (!add_range(work, data, totals, range, &is_larger, err))
             return false;
-        if (is_cut)
-            size = (range.end - range.at) / 2;
+        size_t sends = range.end - range.at;
+        if (is_larger && sends == 1 && !add_send(work, totals, range.at, err))
+            return false;
+        if (is_larger && sends > 1)
+            size = sends / 2;
         else
             range.at = range.end;
     }

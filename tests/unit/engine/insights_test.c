@@ -501,6 +501,29 @@ static void test_many_rollups(void **state)
     assert_true(data.sources[1].sent == DAYS * DOMAINS / 20 && data.sources[1].bounced == DOMAINS);
 }
 
+/* One step, day and type of a send, with more domains than memory holds at once, and more sources of one domain than a page holds.
+ */
+static void test_large_send(void **state)
+{
+    (void)state;
+    enum { DOMAINS = 70000, SOURCES = 45000 };
+    make_brand();
+    run_sql("insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)"
+            "select %lld, %lld, current_date, 'bounced', repeat('long.', 200) || n || '.example', 'list', 1 from "
+            "generate_series(1, %d) n",
+            (long long)work.brand_id, (long long)sends[0], DOMAINS);
+    run_sql("insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)"
+            "select %lld, %lld, current_date, 'delivered', 'one.example', 'source ' || n, 1 from generate_series(1, %d) n",
+            (long long)work.brand_id, (long long)sends[0], SOURCES);
+    struct error err;
+    struct insight_data data;
+    assert_ok(insight_data_load(&work, &data, &err), &err);
+    assert_int_equal(data.send_count, SENDS);
+    assert_true(data.sends[0].sent == 2500 && data.sends[0].bounced == 2 * 8 + DOMAINS);
+    assert_true(data.sends[0].delivered == 2480 + SOURCES);
+    assert_true(data.sends[1].sent == 2500 && data.sends[1].delivered == 2480);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
 
 int main(void)
@@ -511,6 +534,7 @@ int main(void)
         CASE(test_fatigue),     CASE(test_best_hour),  CASE(test_poor_source),    CASE(test_dormant),
         CASE(test_lost_record), CASE(test_allowance),  CASE(test_states),         CASE(test_pages),
         CASE(test_runs),        CASE(test_schedule),   CASE(test_due_after_send), CASE(test_many_rollups),
+        CASE(test_large_send),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
