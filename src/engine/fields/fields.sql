@@ -2,14 +2,7 @@
 -- name: contact_fields_define :many
 -- params: brand_id bigint, names text[], types text[], max_fields bigint, now timestamptz
 -- columns: name text
-insert into contact_fields (brand_id, name, type, created_at)
-select :brand_id, g.name, g.type, :now
-  from unnest(:names::text[], :types::text[]) as g(name, type)
- where not exists (select 1 from contact_fields f where f.brand_id = :brand_id and f.name = g.name)
- order by g.name
- limit greatest(0, :max_fields - (select count(*) from contact_fields where brand_id = :brand_id))
-    on conflict (brand_id, name) do nothing
-returning name;
+select d.name from define_contact_fields(:brand_id, :names, :types, :max_fields, :now) as d(name);
 
 -- The definitions of these custom fields, in the order of names; `names` null: all.
 -- name: contact_fields_find :many

@@ -7,6 +7,8 @@
 #include "engine/contacts/search.h"
 #include "engine/fields/fields.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static int64_t count_where(const char *condition)
@@ -258,15 +260,85 @@ static void test_values_go_in_steps(void **state)
     save_fields("late@example.com", "{\"plan\":5}");
 }
 
+/* ---- Beside another transaction ---- */
+
+/* A call of another thread, with a connection of its own. */
+struct rival {
+    struct work work;
+    bool (*act)(struct rival *rival, struct error *err);
+    bool ok;
+    atomic_bool is_done;
+    struct error err;
+};
+
+static bool create_second(struct rival *rival, struct error *err)
+{
+    struct field_created created;
+    return field_create(&rival->work, "second", "string", &created, err);
+}
+
+static void *act_as_rival(void *data)
+{
+    struct rival *rival = data;
+    ARENA_SCOPE own = arena_new(0);
+    DB_CONN_SCOPE other = NULL;
+    rival->work = work;
+    rival->work.arena = own;
+    rival->ok = db_connect(db, 1000, &other, &rival->err);
+    rival->work.conn = other;
+    rival->ok = rival->ok && rival->act(rival, &rival->err);
+    rival->is_done = true;
+    return NULL;
+}
+
+/* Commits the transaction of this thread when the rival waits for it. False: it did not wait. */
+static bool commit_beside(struct rival *rival, struct db_tx *tx)
+{
+    struct error err;
+    pthread_t thread;
+    bool waits = false;
+    assert_int_equal(pthread_create(&thread, NULL, act_as_rival, rival), 0);
+    while (!rival->is_done && !waits)
+        waits = number_of("select count(*) from pg_locks where locktype = 'advisory' and not granted") > 0;
+    assert_ok(db_tx_commit(tx, &err), &err);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return waits;
+}
+
+static void test_fields_are_bounded_between_transactions(void **state)
+{
+    (void)state;
+    struct error err;
+    struct rival rival = { .act = create_second };
+    DB_TX tx;
+    run_sql("insert into contact_fields select %lld, 'f' || n, 'string', now() from generate_series(1, %d) n",
+            (long long)work.brand_id, FIELDS_MAX_PER_BRAND - 1);
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_true(create("first", "string").is_new);
+    assert_true(commit_beside(&rival, &tx));
+    assert_false(rival.ok);
+    assert_int_equal(rival.err.code, ERR_INVALID_REQUEST);
+    assert_int_equal(
+        number_of(arena_printf(arena, "select count(*) from contact_fields where brand_id = %lld", (long long)work.brand_id)),
+        FIELDS_MAX_PER_BRAND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONTACTS_TEST(test_a_change_keeps_the_rest),       CONTACTS_TEST(test_a_change_of_nobody_leaves_nothing),
-        CONTACTS_TEST(test_a_change_fits_the_types),       CONTACTS_TEST(test_unsubscribes_outlive_contacts),
-        CONTACTS_TEST(test_a_stronger_reason_stays),       CONTACTS_TEST(test_a_list_may_hold_anything),
-        CONTACTS_TEST(test_other_brands_keep_theirs),      CONTACTS_TEST(test_activity_goes_with_the_contact),
-        CONTACTS_TEST(test_fields_are_typed_once),         CONTACTS_TEST(test_fields_are_bounded),
-        CONTACTS_TEST(test_core_fields_cannot_be_deleted), CONTACTS_TEST(test_values_go_in_steps),
+        CONTACTS_TEST(test_a_change_keeps_the_rest),
+        CONTACTS_TEST(test_a_change_of_nobody_leaves_nothing),
+        CONTACTS_TEST(test_a_change_fits_the_types),
+        CONTACTS_TEST(test_unsubscribes_outlive_contacts),
+        CONTACTS_TEST(test_a_stronger_reason_stays),
+        CONTACTS_TEST(test_a_list_may_hold_anything),
+        CONTACTS_TEST(test_other_brands_keep_theirs),
+        CONTACTS_TEST(test_activity_goes_with_the_contact),
+        CONTACTS_TEST(test_fields_are_typed_once),
+        CONTACTS_TEST(test_fields_are_bounded),
+        CONTACTS_TEST(test_core_fields_cannot_be_deleted),
+        CONTACTS_TEST(test_values_go_in_steps),
+        CONTACTS_TEST(test_fields_are_bounded_between_transactions),
     };
     return cmocka_run_group_tests(tests, contacts_group_setup, group_teardown);
 }
