@@ -16,6 +16,7 @@ enum advisory_lock {
     ADVISORY_LOCK_RUN_MESSAGES = 730579267, /* key: message of a run; a run begins to wait for it, or its recipient acts */
     ADVISORY_LOCK_LAUNCH = 730579268, /* key: launch; it begins, is resumed or is canceled; a part of its failed runs is taken up */
     ADVISORY_LOCK_HITS = 730579269,   /* key: brand; shared: its hits are stored; alone: the job that judges them ends */
-    ADVISORY_LOCK_LISTENERS = 730579270, /* key: trigger; an automation that starts with it is published */
-    ADVISORY_LOCK_FIELDS = 730579275,    /* key: brand; new custom fields are counted (define_contact_fields) */
+    ADVISORY_LOCK_LISTENERS = 730579270,    /* key: trigger; an automation that starts with it is published */
+    ADVISORY_LOCK_FIELDS = 730579275,       /* key: brand; new custom fields are counted (define_contact_fields) */
+    ADVISORY_LOCK_FIELD_VALUES = 730579276, /* key: brand; shared: values of custom fields are written; alone: a deletion begins */
 };

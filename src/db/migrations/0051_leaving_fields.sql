@@ -1,10 +1,15 @@
--- Defines the custom fields that a brand does not have yet, up to its limit, and returns the new ones. The class of the lock is in
--- src/db/advisory_locks.h. It is taken for new fields only: their number is read behind it, by a statement of its own, so that
--- transactions at the same time do not each add fields up to the limit.
+-- A custom field that is being deleted takes no values. cleared_to: its values are gone from the contacts up to this id; null: it is in use.
+alter table contact_fields add column cleared_to bigint;
+
+-- Defines the custom fields that a brand does not have yet, up to its limit, and returns the new ones. The classes of the locks are in
+-- src/db/advisory_locks.h. The shared lock is held until the contacts are written, so a deletion begins without a writer that has seen
+-- the field. The other one is taken for new fields only: their number is read behind it, by a statement of its own, so that transactions
+-- at the same time do not each add fields up to the limit.
 create function define_contact_fields(for_brand bigint, given_names text[], given_types text[], max_fields bigint, defined_at timestamptz)
     returns setof text language plpgsql volatile
 as $$
 begin
+    perform pg_advisory_xact_lock_shared(730579276, hashint8(for_brand));
     if not exists (select from unnest(given_names) as g(name)
                     where not exists (select from contact_fields f where f.brand_id = for_brand and f.name = g.name)) then
         return;

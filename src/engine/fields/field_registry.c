@@ -345,10 +345,16 @@ bool field_registry_load(struct field_registry *registry, const struct db_batch 
     /* The statement can also return fields of other changes. */
     for (size_t i = 0; i < rows->count; i++)
         if (json_object_get(registry->types, found[i].name) != NULL)
-            json_object_set_new(loaded, found[i].name, json_integer(field_type_from_name(found[i].type)));
+            json_object_set_new(loaded, found[i].name,
+                                json_integer(found[i].is_leaving ? FIELD_NONE : field_type_from_name(found[i].type)));
     bool differs = !json_equal(loaded, registry->types);
     registry->types = loaded;
     return differs;
+}
+
+bool field_refuse_leaving(const char *param, struct error *err)
+{
+    return fail(err, ERR_INVALID_REQUEST, param, "This field is being deleted. Write it when its deletion has ended.");
 }
 
 static enum field_type registered_type(const struct field_registry *registry, const char *name)
@@ -373,7 +379,9 @@ bool field_registry_check(const struct field_registry *registry, const struct cu
         if (value_fits(registry, value, &scratch))
             continue;
         enum field_type type = registered_type(registry, value->name);
-        if (type == FIELD_NONE)
+        if (type == FIELD_NONE && json_object_get(registry->types, value->name) != NULL)
+            (void)field_refuse_leaving(NULL, err);
+        else if (type == FIELD_NONE)
             fail(err, ERR_INVALID_REQUEST, NULL, "A brand can have at most %d custom fields.", FIELDS_MAX_PER_BRAND);
         else
             fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "The value of this field must be %s.", field_type_holds(type));

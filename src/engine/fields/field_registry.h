@@ -33,8 +33,8 @@ bool field_name_is_core(const char *name) NONNULL(1) PURE;
 /* True for the name of a core field or of another built-in one that a filter understands (D-147). */
 bool field_name_is_built_in(const char *name) NONNULL(1) PURE;
 
-/* Normalizes a name to camelCase; the declared names of integrations stay (R-401). Errors: INVALID_REQUEST when it cannot be a custom field; for the name of a built-in field,
- * *ret_name is set nevertheless. */
+/* Normalizes a name to camelCase; the declared names of integrations stay (R-401). Errors: INVALID_REQUEST when it cannot be a
+ * custom field; for the name of a built-in field, *ret_name is set nevertheless. */
 MUST_CHECK bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
     NONNULL(1, 2, 3, 4);
 
@@ -54,7 +54,8 @@ struct custom_values {
 
 struct field_registry {
     struct arena *arena;
-    json_t *types;   /* name → enum field_type: of the first value; after field_registry_load, of the definition */
+    json_t *types; /* name → enum field_type: of the first value; after field_registry_load, of the definition, FIELD_NONE while it
+                      is being deleted */
     json_t *renamed; /* given name → camelCase name, if they differ */
     struct text_list created;
 };
@@ -91,6 +92,9 @@ void field_write_renamed(const char *given, const char *name, struct json_writer
 
 /* Writes one value as JSON in the form that a field of this type stores. False when it does not fit. */
 bool field_value_write(const json_t *value, enum field_type type, struct json_writer *json) NONNULL(3);
+
+/* Fails with INVALID_REQUEST: the field takes no values, because it is being deleted. Always false. */
+bool field_refuse_leaving(const char *param, struct error *err) NONNULL(2);
 
 /* A phrase for the values of a type, for messages: "a number". */
 const char *field_type_holds(enum field_type type) RETURNS_NONNULL;

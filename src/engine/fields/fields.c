@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "db/advisory_locks.h"
 #include "sql/fields.h"
 
 #include <string.h>
@@ -167,6 +168,8 @@ bool field_create(const struct work *work, const char *given_name, const char *t
     const struct contact_fields_find_row *found = db_batch_rows(batch, found_at)->rows;
     if (found == NULL)
         return fail(err, ERR_INVALID_REQUEST, "fieldName", "A brand can have at most %d custom fields.", FIELDS_MAX_PER_BRAND);
+    if (found->is_leaving)
+        return field_refuse_leaving("fieldName", err);
     if (strcmp(found->type, type) != 0)
         return fail(err, ERR_FIELD_TYPE_MISMATCH, "fieldType", "This field already exists; its value must be %s.",
                     field_type_holds(field_type_from_name(found->type)));
@@ -211,26 +214,39 @@ bool field_find_nearest(const struct work *work, const char *name, const char **
     return true;
 }
 
-bool field_clear_step(const struct work *work, const char *name, int64_t *after_id, int64_t *ret_seen, struct error *err)
+bool field_leave(const struct work *work, const char *name, bool *ret_exists, struct error *err)
 {
-    struct contact_field_clear_params params = {
-        .brand_id = work->brand_id, .name = name, .after_id = *after_id, .limit = FIELD_CLEAR_STEP
-    };
+    struct contact_field_leave_params params = { .brand_id = work->brand_id, .name = name, .lock = ADVISORY_LOCK_FIELD_VALUES };
+    struct contact_field_leave_row *rows;
+    size_t count;
+    if (!sql_contact_field_leave(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    *ret_exists = count > 0;
+    return true;
+}
+
+bool field_clear_step(const struct work *work, const char *name, int64_t *ret_seen, struct error *err)
+{
+    struct contact_field_clear_params params = { .brand_id = work->brand_id, .name = name, .limit = FIELD_CLEAR_STEP };
     struct contact_field_clear_row *row;
     if (!sql_contact_field_clear(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_seen = row->seen;
-    if (row->last_id.set)
-        *after_id = row->last_id.value;
     return true;
 }
 
 bool field_delete(const struct work *work, const char *name, bool *ret_deleted, struct error *err)
 {
     struct contact_field_delete_params params = { .brand_id = work->brand_id, .name = name };
-    struct contact_field_delete_row *row;
-    if (!sql_contact_field_delete(work->conn, work->arena, &params, &row, err))
+    int64_t deleted;
+    if (!sql_contact_field_delete(work->conn, work->arena, &params, &deleted, err))
         return false;
-    *ret_deleted = row->deleted > 0;
+    *ret_deleted = deleted > 0;
     return true;
+}
+
+bool field_stay(const struct work *work, const char *name, struct error *err)
+{
+    struct contact_field_stay_params params = { .brand_id = work->brand_id, .name = name };
+    return sql_contact_field_stay(work->conn, work->arena, &params, NULL, err);
 }

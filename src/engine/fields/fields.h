@@ -46,10 +46,19 @@ MUST_CHECK bool field_find_for_deletion(const struct work *work, const char *giv
 MUST_CHECK bool field_find_nearest(const struct work *work, const char *name, const char **ret_nearest, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Removes the values of a field from the next FIELD_CLEAR_STEP contacts after `*after_id`, and advances it. A transaction is
- * optional. `ret_seen` 0: no contacts are left. */
-MUST_CHECK bool field_clear_step(const struct work *work, const char *name, int64_t *after_id, int64_t *ret_seen, struct error *err)
-    NONNULL(1, 2, 3, 4, 5);
+/* A deletion: field_leave, field_clear_step until no contacts are left, field_delete. Each may be repeated after an interruption:
+ * the row of the field has the position. From field_leave on, nothing writes values of the field. */
 
-/* Removes the definition, and values written since the last field_clear_step. */
+/* Marks a field as being deleted, after the transactions that write custom fields now. Outside of a transaction. */
+MUST_CHECK bool field_leave(const struct work *work, const char *name, bool *ret_exists, struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Removes the values from the next FIELD_CLEAR_STEP contacts. A transaction is optional. `ret_seen` below FIELD_CLEAR_STEP: no
+ * contacts are left, or the field is not being deleted any more. */
+MUST_CHECK bool field_clear_step(const struct work *work, const char *name, int64_t *ret_seen, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* Removes the definition of a field that is being deleted. */
 MUST_CHECK bool field_delete(const struct work *work, const char *name, bool *ret_deleted, struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Takes a field into use again whose deletion has failed. */
+MUST_CHECK bool field_stay(const struct work *work, const char *name, struct error *err) NONNULL(1, 2, 3);

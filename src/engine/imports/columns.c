@@ -391,6 +391,16 @@ void import_column_set_type(struct arena *arena, struct import_column *column, e
 
 /* ---- Stored columns ---- */
 
+struct text_list import_columns_custom(struct arena *arena, const struct import_columns *columns)
+{
+    const char **names = arena_array(arena, columns->count + 1, sizeof(*names));
+    size_t count = 0;
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->items[i].kind == COLUMN_CUSTOM)
+            names[count++] = columns->items[i].name;
+    return (struct text_list){ names, count };
+}
+
 json_t *import_columns_json(const struct import_columns *columns)
 {
     json_t *list = json_array();

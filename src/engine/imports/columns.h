@@ -50,6 +50,9 @@ MUST_CHECK bool import_columns_read(struct arena *arena, const struct csv_row *h
 
 void import_column_set_type(struct arena *arena, struct import_column *column, enum field_type type) NONNULL(1, 2);
 
+/* The names of the custom fields that the columns fill. */
+struct text_list import_columns_custom(struct arena *arena, const struct import_columns *columns) NONNULL(1, 2);
+
 /* Adds a warning; `field` may be NULL. */
 void import_warn(struct import_columns *columns, const char *code, const char *field, const char *message) NONNULL(1, 2, 4);
 

@@ -170,7 +170,8 @@ static bool find_defined(const struct work *work, json_t **ret_types, struct err
         return false;
     json_t *types = json_in_arena(work->arena, json_object());
     for (size_t i = 0; i < count; i++)
-        json_object_set_new(types, rows[i].name, json_integer(field_type_from_name(rows[i].type)));
+        json_object_set_new(types, rows[i].name,
+                            json_integer(rows[i].is_leaving ? FIELD_NONE : field_type_from_name(rows[i].type)));
     *ret_types = types;
     return true;
 }
@@ -263,14 +264,29 @@ static bool apply_defined_types(struct plan_builder *builder, struct error *err)
     return true;
 }
 
+/* Refuses a column whose field is being deleted. */
+static bool check_leaving(const struct plan_builder *builder, const struct import_column *column, const json_t *defined,
+                          struct error *err)
+{
+    if (json_object_get(defined, column->name) == NULL || json_get_int(defined, column->name, FIELD_NONE) != FIELD_NONE)
+        return true;
+    return fail(err, ERR_INVALID_REQUEST, builder->param, "The field %s is being deleted. Import it when its deletion has ended.",
+                column->name);
+}
+
 static bool resolve_types(struct plan_builder *builder, struct error *err)
 {
     json_t *defined;
     if (!find_defined(builder->work, &defined, err))
         return false;
-    for (size_t i = 0; i < builder->plan->columns.count; i++)
-        if (builder->plan->columns.items[i].kind == COLUMN_CUSTOM)
-            choose_type(builder, i, defined);
+    for (size_t i = 0; i < builder->plan->columns.count; i++) {
+        const struct import_column *column = &builder->plan->columns.items[i];
+        if (column->kind != COLUMN_CUSTOM)
+            continue;
+        if (!check_leaving(builder, column, defined, err))
+            return false;
+        choose_type(builder, i, defined);
+    }
     return define_fields(builder, defined, err) && apply_defined_types(builder, err);
 }
 

@@ -1,10 +1,13 @@
 #include "engine/imports/shard.h"
 
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "base/text.h"
+#include "db/advisory_locks.h"
 #include "db/copy_row.h"
 #include "engine/validation/validation.h"
 #include "sql/contacts.h"
+#include "sql/fields.h"
 #include "sql/imports.h"
 #include "sql/suppress.h"
 
@@ -27,7 +30,7 @@ static const char default_source[] = "API";
 /* The state of one attempt to save a part. */
 struct attempt {
     const struct work *work;
-    const struct import_contact *contacts; /* one per person, in the order of their keys */
+    struct import_contact *contacts; /* one per person, in the order of their keys */
     size_t count;
     size_t *fresh; /* indices of new contacts */
     size_t fresh_count;
@@ -147,6 +150,27 @@ static void merge_rows(struct attempt *attempt, const struct import_part *part)
 
 /* ---- Existing contacts and suppressions ---- */
 
+static const char *custom_without(struct arena *arena, const char *custom, const struct db_rows *gone)
+{
+    const struct contact_fields_gone_row *fields = gone->rows;
+    json_t *members = json_in_arena(arena, json_loads(arena_printf(arena, "{%s}", custom), 0, NULL));
+    for (size_t i = 0; i < gone->count; i++)
+        json_object_del(members, fields[i].name);
+    char *text = json_compact(arena, members);
+    text[strlen(text) - 1] = '\0';
+    return text + 1;
+}
+
+/* A field that is deleted during the import gets no more values. */
+static void leave_out_fields(struct attempt *attempt, const struct db_rows *gone)
+{
+    for (size_t i = 0; i < attempt->count && gone->count > 0; i++) {
+        struct import_contact *contact = &attempt->contacts[i];
+        if (contact->custom[0] != '\0')
+            contact->custom = custom_without(attempt->work->arena, contact->custom, gone);
+    }
+}
+
 static bool load_known_contacts(struct attempt *attempt, const struct import_shard *shard, struct error *err)
 {
     const struct work *work = attempt->work;
@@ -158,8 +182,12 @@ static bool load_known_contacts(struct attempt *attempt, const struct import_sha
     };
     struct import_known_keys_params known = { .brand_id = work->brand_id, .email_keys = { keys, attempt->count } };
     struct import_suppressions_any_params any = { .brand_id = work->brand_id, .now = work->now_us };
+    struct contact_fields_share_params share = { .lock = ADVISORY_LOCK_FIELD_VALUES, .brand_id = work->brand_id };
+    struct contact_fields_gone_params fields = { .brand_id = work->brand_id, .names = shard->fields };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &import_planner_statement, NULL);
+    db_batch_add(batch, &contact_fields_share_statement, &share);
+    size_t gone_at = db_batch_add(batch, &contact_fields_gone_statement, &fields);
     size_t held_at = db_batch_add(batch, &import_shard_hold_statement, &hold);
     size_t known_at = db_batch_add(batch, &import_known_keys_statement, &known);
     size_t any_at = db_batch_add(batch, &import_suppressions_any_statement, &any);
@@ -167,6 +195,7 @@ static bool load_known_contacts(struct attempt *attempt, const struct import_sha
         return false;
     if (db_batch_rows(batch, held_at)->count == 0)
         return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Another worker has taken over this import.");
+    leave_out_fields(attempt, db_batch_rows(batch, gone_at));
 
     const struct import_suppressions_any_row *suppressions = db_batch_rows(batch, any_at)->rows;
     attempt->any_suppressed = suppressions->any;

@@ -13,8 +13,9 @@ struct import_shard {
     struct work work; /* its arena is scratch memory, which each attempt to save a part empties */
     int64_t import_id;
     int64_t shard;
-    int64_t validation_id; /* 0: none */
-    int64_t chunks;        /* committed chunks */
+    int64_t validation_id;   /* 0: none */
+    int64_t chunks;          /* committed chunks */
+    struct text_list fields; /* custom fields of the columns */
 };
 
 /* Saves the shard's part of a chunk. Does nothing when the shard has committed this chunk before. A conflict with a concurrent

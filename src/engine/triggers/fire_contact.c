@@ -169,7 +169,9 @@ static bool find_custom(struct fire_contact *contact, const struct contract_fiel
 static void set_custom(struct fire_contact *contact, const struct declared_value *given)
 {
     enum field_type type = (enum field_type)json_get_int(contact->known.types, given->name, FIELD_NONE);
-    if (type == FIELD_NONE)
+    if (type == FIELD_NONE && json_object_get(contact->known.types, given->name) != NULL)
+        warn_not_stored(contact, given->field->key, "This field is being deleted.");
+    else if (type == FIELD_NONE)
         warn_not_stored(contact, given->field->key,
                         arena_printf(contact->work->arena, "A brand can have at most %d custom fields.", FIELDS_MAX_PER_BRAND));
     else if (fits_field(contact, given->field->key, given->value, type))
@@ -221,7 +223,8 @@ void fire_contact_read(struct fire_contact *contact, const struct db_rows *found
     const struct contract *contract = contact->contract;
     const struct contact_fields_find_row *fields = found->rows;
     for (size_t i = 0; i < found->count; i++)
-        json_object_set_new(contact->known.types, fields[i].name, json_integer(field_type_from_name(fields[i].type)));
+        json_object_set_new(contact->known.types, fields[i].name,
+                            json_integer(fields[i].is_leaving ? FIELD_NONE : field_type_from_name(fields[i].type)));
     contact->values = arena_array(contact->work->arena, contract->count, sizeof(*contact->values));
     for (size_t i = 0; i < contract->count; i++) {
         struct declared_value *value = &contact->values[contact->value_count];

@@ -1,14 +1,15 @@
 /*
- * The job of fields.delete: it removes the values of a custom field from the
- * contacts of the brand, one transaction a step, and then the field. A job that
- * was interrupted begins again; contacts without the value cost little.
+ * The job of fields.delete: it marks a custom field as being deleted, removes its
+ * values from the contacts of the brand, one transaction a step, and then the
+ * field. The position is in the row of the field, so each round, and a job that
+ * was interrupted, goes on where the last step ended.
  */
 #include "base/clock.h"
 #include "catalogue/job_types.h"
 #include "engine/fields/fields.h"
 
-/* A round ends well within the lease of a job. */
-enum { DELETE_FIELD_MAX_ATTEMPTS = 5, ROUND_MAX_S = 60 };
+/* Other jobs get the worker between two rounds. */
+enum { DELETE_FIELD_MAX_ATTEMPTS = 5, ROUND_MAX_S = 10 };
 
 struct clearing {
     bool done;
@@ -24,15 +25,18 @@ static bool execute(struct job *job, struct error *err)
 {
     struct clearing *clearing = arena_alloc(job->work.arena, sizeof(*clearing));
     int64_t deadline_us = clock_monotonic_us() + ROUND_MAX_S * US_PER_S;
-    int64_t after_id = 0;
     int64_t total = 0;
+    bool exists;
     job->result = clearing;
+    if (!field_leave(&job->work, name_of(job), &exists, err))
+        return false;
+    clearing->done = !exists;
     while (!clearing->done && clock_monotonic_us() < deadline_us) {
         int64_t seen;
         ARENA_SCOPE scratch = arena_new(0);
         struct work work = job->work;
         work.arena = scratch;
-        if (!field_clear_step(&work, name_of(job), &after_id, &seen, err))
+        if (!field_clear_step(&work, name_of(job), &seen, err))
             return false;
         clearing->done = seen < FIELD_CLEAR_STEP;
         total += seen;
@@ -59,8 +63,15 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
+{
+    (void)why;
+    return field_stay(&job->work, name_of(job), err);
+}
+
 const struct job_type job_delete_field = {
     .max_attempts = DELETE_FIELD_MAX_ATTEMPTS,
     .execute = execute,
     .settle = settle,
+    .on_failure = on_failure,
 };

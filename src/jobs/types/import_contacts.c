@@ -145,6 +145,7 @@ static bool pump_start(struct pump *pump, struct job *job, const struct import *
             .shard = (int64_t)i,
             .validation_id = import->row->validation_id.value,
             .chunks = import->shards[i].chunks,
+            .fields = import_columns_custom(job->work.arena, &import->plan.columns),
         };
         shard->shard.work.arena = arena_new(0);
         shard->shard.work.conn = NULL;

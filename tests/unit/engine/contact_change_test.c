@@ -229,35 +229,79 @@ static void test_core_fields_cannot_be_deleted(void **state)
     assert_false(exists);
 }
 
-/* Values are deleted in steps; values written meanwhile are deleted together with the definition. */
+static void assert_leaving(const char *name)
+{
+    struct error err = { .code = ERR_NONE };
+    struct field_created created;
+    struct contact_saved saved;
+    struct contact_change late = { .email = "late@example.com", .custom_fields = json_of("{\"plan\":\"late\"}") };
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_false(contact_save(&work, &late, &saved, &err));
+    db_tx_rollback(&tx);
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, "customFields.plan");
+    assert_non_null(strstr(err.message, "being deleted"));
+    err = (struct error){ .code = ERR_NONE };
+    assert_false(field_create(&work, name, "string", &created, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_non_null(strstr(err.message, "being deleted"));
+}
+
+static int64_t clear_plan(void)
+{
+    struct error err;
+    int64_t seen;
+    bool exists;
+    /* A round begins so, also after a killed one. */
+    assert_ok(field_leave(&work, "plan", &exists, &err), &err);
+    assert_true(exists);
+    assert_ok(field_clear_step(&work, "plan", &seen, &err), &err);
+    return seen;
+}
+
+/* A deletion goes on where it was interrupted, and nothing writes the field meanwhile. */
 static void test_values_go_in_steps(void **state)
 {
     (void)state;
     struct error err;
+    bool deleted;
+    int64_t seen;
     save_fields("types@example.com", "{\"plan\":\"gold\",\"visits\":1}");
     run_sql("insert into contacts (brand_id, email, email_key, source, subscribed, custom_fields, created_at, updated_at) select "
             "%lld, n || "
             "'@example.com', n || '@example.com', 'API', true, case n %% 2 when 0 then '{\"plan\":\"gold\",\"visits\":1}' else "
             "'{\"visits\":2}' end::jsonb, now(), now() from generate_series(1, %d) n",
             (long long)work.brand_id, FIELD_CLEAR_STEP + 10);
-    int64_t after_id = 0;
-    int64_t seen;
-    assert_ok(field_clear_step(&work, "plan", &after_id, &seen, &err), &err);
-    assert_int_equal(seen, FIELD_CLEAR_STEP);
+    assert_int_equal(clear_plan(), FIELD_CLEAR_STEP);
     assert_int_equal(count_where("custom_fields ? 'plan'"), 6);
-    assert_ok(field_clear_step(&work, "plan", &after_id, &seen, &err), &err);
-    assert_int_equal(seen, 11);
+    assert_leaving("plan");
+    assert_int_equal(clear_plan(), 11);
+    assert_int_equal(clear_plan(), 0);
     assert_int_equal(count_where("custom_fields ? 'plan'"), 0);
-    save_fields("late@example.com", "{\"plan\":\"late\"}");
-    bool deleted;
     assert_ok(field_delete(&work, "plan", &deleted, &err), &err);
     assert_true(deleted);
-    assert_int_equal(count_where("custom_fields ? 'plan'"), 0);
     assert_int_equal(count_where("custom_fields ? 'visits'"), FIELD_CLEAR_STEP + 11);
     assert_ok(field_delete(&work, "plan", &deleted, &err), &err);
     assert_false(deleted);
-    /* The name is free for another type. */
+    /* The name is free for another type, and another deletion of the old field leaves the new one alone. */
     save_fields("late@example.com", "{\"plan\":5}");
+    assert_ok(field_clear_step(&work, "plan", &seen, &err), &err);
+    assert_ok(field_delete(&work, "plan", &deleted, &err), &err);
+    assert_false(deleted);
+    assert_int_equal(count_where("custom_fields ? 'plan'"), 1);
+}
+
+static void test_a_failed_deletion_leaves_the_field_in_use(void **state)
+{
+    (void)state;
+    struct error err;
+    save_fields("types@example.com", "{\"plan\":\"gold\"}");
+    clear_plan();
+    assert_ok(field_stay(&work, "plan", &err), &err);
+    save_fields("types@example.com", "{\"plan\":\"free\"}");
+    assert_int_equal(clear_plan(), 1);
+    assert_int_equal(count_where("custom_fields ? 'plan'"), 0);
 }
 
 /* ---- Beside another transaction ---- */
@@ -275,6 +319,12 @@ static bool create_second(struct rival *rival, struct error *err)
 {
     struct field_created created;
     return field_create(&rival->work, "second", "string", &created, err);
+}
+
+static bool leave_plan(struct rival *rival, struct error *err)
+{
+    bool exists;
+    return field_leave(&rival->work, "plan", &exists, err);
 }
 
 static void *act_as_rival(void *data)
@@ -323,6 +373,21 @@ static void test_fields_are_bounded_between_transactions(void **state)
         FIELDS_MAX_PER_BRAND);
 }
 
+/* A transaction that has seen the field writes its values before the deletion begins. */
+static void test_a_deletion_waits_for_writers(void **state)
+{
+    (void)state;
+    struct error err;
+    struct rival rival = { .act = leave_plan };
+    DB_TX tx;
+    save_fields("types@example.com", "{\"plan\":\"gold\"}");
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    save_fields("types@example.com", "{\"plan\":\"free\"}");
+    assert_true(commit_beside(&rival, &tx));
+    assert_ok(rival.ok, &rival.err);
+    assert_leaving("plan");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,7 +403,9 @@ int main(void)
         CONTACTS_TEST(test_fields_are_bounded),
         CONTACTS_TEST(test_core_fields_cannot_be_deleted),
         CONTACTS_TEST(test_values_go_in_steps),
+        CONTACTS_TEST(test_a_failed_deletion_leaves_the_field_in_use),
         CONTACTS_TEST(test_fields_are_bounded_between_transactions),
+        CONTACTS_TEST(test_a_deletion_waits_for_writers),
     };
     return cmocka_run_group_tests(tests, contacts_group_setup, group_teardown);
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engine/contacts/contacts.h"
+#include "engine/fields/fields.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -878,6 +879,33 @@ static void test_changed_files_fail(void **state)
     remove(arena_printf(arena, "%s/elsewhere.csv", folder));
 }
 
+/* A field that is deleted during the import gets no more values, neither in new contacts nor in others. */
+static void test_a_field_is_deleted_meanwhile(void **state)
+{
+    (void)state;
+    struct error err;
+    bool exists;
+    bool deleted;
+    int64_t seen;
+    import_text("email,plan,share\na@example.com,gold,0.1\n");
+    int64_t id = create(&(struct import_request){ .csv = "email,plan,share\na@example.com,free,0.2\nb@example.com,gold,0.3\n" });
+    assert_false(go_on(id, 0, -1)); /* the columns are chosen */
+    assert_ok(field_leave(&work, "plan", &exists, &err), &err);
+    assert_true(exists);
+    assert_ok(field_clear_step(&work, "plan", &seen, &err), &err);
+    IMPORT_SCOPE later = { .source = { .fd = -1 } };
+    struct error refusal = { .code = ERR_NONE };
+    assert_false(
+        import_open(&work, create(&(struct import_request){ .csv = "email,plan\nc@example.com,free\n" }), &later, &refusal));
+    assert_int_equal(refusal.code, ERR_INVALID_REQUEST);
+    assert_non_null(strstr(refusal.message, "being deleted"));
+    assert_true(go_on(id, 1000, -1));
+    assert_value("a@example.com", "custom_fields", "{\"share\": 0.2}");
+    assert_value("b@example.com", "custom_fields", "{\"share\": 0.3}");
+    assert_ok(field_delete(&work, "plan", &deleted, &err), &err);
+    assert_true(deleted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -909,6 +937,7 @@ int main(void)
         TEST(test_goes_on_where_it_was_left),
         TEST(test_texts_of_whole_slices),
         TEST(test_old_imports_are_forgotten),
+        TEST(test_a_field_is_deleted_meanwhile),
         TEST(test_lost_place),
         TEST(test_crossing_writers),
         TEST(test_paths_stay_inside),
