@@ -124,7 +124,8 @@ select lift_unsubscribes(:brand_id, 'unsubscribed', :address_hashes,
 -- params: brand_id bigint, address_hashes text[], agreed timestamptz[]
 select lift_unsubscribes(:brand_id, 'unsubscribe', :address_hashes, :agreed);
 
--- Updates one existing contact. Unset members stay unchanged; a custom field set to JSON null is removed.
+-- Updates one existing contact. Unset members stay unchanged; a custom field set to JSON null is removed. The brand comes out of a
+-- subquery as in contacts_save.
 -- name: contact_update :one
 -- params: brand_id bigint, email_key text, sets_first_name boolean, first_name text null, sets_last_name boolean, last_name text null, sets_user_id boolean, user_id text null, source text null, subscribed boolean null, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, now timestamptz
 -- row: contact
@@ -139,7 +140,7 @@ update contacts c
        custom_fields = jsonb_strip_nulls(c.custom_fields || :custom_fields),
        consent = coalesce(:consent, c.consent),
        updated_at = :now
- where c.brand_id = :brand_id and c.email_key = :email_key
+ where c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key
 returning id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent,
           created_at, updated_at, false;
 

@@ -1,11 +1,12 @@
--- The public groups of a brand, and whether the contact of a link has chosen them.
+-- The public groups of a brand, and whether the contact of a link has chosen them. The contact is found as in subscription_end.
 -- name: preferences_of :many
 -- row: preference
 -- params: brand_id bigint, send_id bigint, ordinal bigint, contact_id bigint
 -- columns: name text, title text, is_chosen boolean
 select g.name, g.title, coalesce((c.subscription_groups ->> g.name)::boolean, false)
   from public_groups g
-  left join contacts c on c.brand_id = :brand_id and c.email_key = link_email_key(:brand_id, :send_id, :ordinal, :contact_id)
+  left join contacts c on c.brand_id = (select :brand_id::bigint)
+                      and c.email_key = (select link_email_key(:brand_id, :send_id, :ordinal, :contact_id))
  where g.brand_id = :brand_id
  order by g.title, g.name;
 
@@ -15,7 +16,7 @@ select g.name, g.title, coalesce((c.subscription_groups ->> g.name)::boolean, fa
 -- columns: email text
 select c.email
   from contacts c
- where c.brand_id = :brand_id and c.email_key = link_email_key(:brand_id, :send_id, :ordinal, :contact_id);
+ where c.brand_id = (select :brand_id::bigint) and c.email_key = (select link_email_key(:brand_id, :send_id, :ordinal, :contact_id));
 
 -- Declares a group public. No row when the brand has as many as it may have. Changes of one brand wait for each other.
 -- name: public_group_set :one

@@ -8,8 +8,10 @@
 #include "engine/audiences/audiences.h"
 #include "engine/contacts/contacts.h"
 #include "engine/events/recipient_events.h"
+#include "engine/preferences/preferences.h"
 #include "engine/runs/launch_target.h"
 #include "engine/runs/start.h"
+#include "engine/subscriptions/subscriptions.h"
 #include "engine/validation/validation.h"
 #include "sql/audiences.h"
 #include "sql/contacts.h"
@@ -439,6 +441,63 @@ static void test_events_without_statistics(void **state)
     assert_int_equal(number_of("select count(*) from recipient_events"), PEOPLE - 200);
 }
 
+/* ---- Links of messages ---- */
+
+/* Of the recipient of a message, and of the contact that asked for the link. */
+static struct unsubscribe_link link_of(int64_t number, int64_t first_contact_id)
+{
+    if (number % 2 == 0)
+        return (struct unsubscribe_link){ .brand_id = work.brand_id, .send_id = SEND, .ordinal = number };
+    return (
+        struct unsubscribe_link){ .brand_id = work.brand_id, .was_asked_for = true, .contact_id = first_contact_id + number - 1 };
+}
+
+static void choose_group(const struct unsubscribe_link *link)
+{
+    static const char *const groups[] = { "news" };
+    struct preference_choice choice = { .groups = { groups, ARRAY_COUNT(groups) } };
+    struct error err;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(preferences_choose(&work, link, &choice, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+}
+
+static void leave_by(const struct unsubscribe_link *link)
+{
+    struct error err;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(subscription_leave(&work, link, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+}
+
+/* A few people follow their links. Choosing looks the contact up for the groups, for its address and for its change. */
+static void test_links_without_statistics(void **state)
+{
+    (void)state;
+    enum { LOOKUPS = 20 };
+    struct unsubscribe_link links[LOOKUPS];
+    struct error err;
+    take_for_strange();
+    deliver_to_all();
+    assert_ok(public_group_set(&work, "news", NULL, &err), &err);
+    int64_t first_id = number_of("select max(id) from contacts where email_key = 'p1@example.com'");
+    for (int i = 0; i < LOOKUPS; i++)
+        links[i] = link_of(i + 1, first_id);
+    note_reads();
+    for (int i = 0; i < LOOKUPS; i++)
+        choose_group(&links[i]);
+    assert_few_reads_of_all("choosing", (int64_t)LOOKUPS * 3);
+    assert_int_equal(number_of("select count(*) from contacts where subscription_groups ? 'news'"), LOOKUPS);
+    note_reads();
+    for (int i = 0; i < LOOKUPS; i++)
+        leave_by(&links[i]);
+    assert_few_reads_of_all("leaving", LOOKUPS);
+    assert_int_equal(number_of("select count(*) from contacts where not subscribed"), LOOKUPS);
+    run_sql("delete from public_groups; truncate suppressions");
+}
+
 static void test_runs_are_woken_without_statistics(void **state)
 {
     (void)state;
@@ -529,10 +588,15 @@ static void test_unsubscribes_are_lifted_without_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_import_into_a_table_taken_for_empty),  TEST(test_an_import_into_a_brand_without_statistics),
-        TEST(test_an_import_makes_the_brand_known),         TEST(test_statements_on_a_brand_without_statistics),
-        TEST(test_a_launch_on_a_cohort_without_statistics), TEST(test_events_without_statistics),
-        TEST(test_runs_are_woken_without_statistics),       TEST(test_unsubscribes_are_lifted_without_statistics),
+        TEST(test_an_import_into_a_table_taken_for_empty),
+        TEST(test_an_import_into_a_brand_without_statistics),
+        TEST(test_an_import_makes_the_brand_known),
+        TEST(test_statements_on_a_brand_without_statistics),
+        TEST(test_a_launch_on_a_cohort_without_statistics),
+        TEST(test_events_without_statistics),
+        TEST(test_links_without_statistics),
+        TEST(test_runs_are_woken_without_statistics),
+        TEST(test_unsubscribes_are_lifted_without_statistics),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
