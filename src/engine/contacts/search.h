@@ -2,7 +2,7 @@
  * Contact search: by text, by filters, by audience; ordered by one field, with
  * keyset pagination, or only counted. It takes one round trip, a second one if
  * filters name fields or audiences, and one more for each level of audiences
- * that refer to other audiences. A search with few matches that compares a text
+ * that refer to other audiences, and for conditions on activity. A search with few matches that compares a text
  * exactly takes one more, to see whether case hides matches.
  */
 #pragma once

@@ -67,7 +67,7 @@ const struct filter *filter_of_audience(const struct work *work, int64_t audienc
     NONNULL(1, 4) RETURNS_NONNULL;
 
 /* Loads the definitions that these filters refer to; members of `filters` may be NULL. One round trip, and one more for each
- * level of nested audiences. Errors: those of the database. */
+ * level of nested audiences, and for conditions on activity. Errors: those of the database. */
 MUST_CHECK bool filter_resolve(const struct work *work, const struct filter *const *filters, size_t count,
                                const struct filter_scope **ret_scope, struct error *err) NONNULL(1, 2, 4, 5);
 

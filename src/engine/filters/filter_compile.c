@@ -196,21 +196,10 @@ static void add_having(struct search_sql *sql, enum filter_verb verb, const int6
     search_sql_add(sql, ")");
 }
 
-/* A contact without a row has the count 0. If 0 satisfies the condition, the SQL excludes the contacts that do not satisfy it. */
-static bool compile_activity(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
-                             bool negated, struct error *err)
+/* The keys of the contacts with such events, as the start of a query. */
+static void add_active(struct search_sql *sql, const struct work *work, const struct filter_condition *condition)
 {
-    struct search_sql *sql = compiler->sql;
-    const struct work *work = compiler->scope->work;
-    int64_t counts[2] = { 0, 0 };
-    if (!filter_value_counts(condition, sql->arena, verb == VERB_BETWEEN ? 2 : 1, counts, err))
-        return false;
-    bool zero_holds = count_holds(verb, counts, 0);
-    /* Every row has a count of at least 1, so "ever" and "never" need no sum. */
-    bool sums = count_holds(verb, counts, 1) == zero_holds || count_holds(verb, counts, INT64_MAX) == zero_holds ||
-                verb == VERB_BETWEEN || (verb == VERB_EQUALS && counts[0] != 0);
-    search_sql_add(sql, zero_holds != negated ? "not exists (" : "exists (");
-    search_sql_add(sql, "select from (select a.email_key from contact_activity a where a.brand_id = ");
+    search_sql_add(sql, "select a.email_key from contact_activity a where a.brand_id = ");
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, " and a.event_type = ");
     /* "sent" and "delivered" occur together; the rollup stores only "sent" (delivery_activity). */
@@ -220,9 +209,39 @@ static bool compile_activity(struct filter_compiler *compiler, const struct filt
         search_sql_time(sql, work->now_us - condition->within_days * INT64_C(86400) * US_PER_S);
         search_sql_add(sql, " at time zone 'UTC')::date");
     }
+}
+
+/* The planner takes a brand that the statistics do not know for one contact with one count, and a join compares all with all. A
+ * semi-join is safe as soon as the contacts are known: they are found by their keys. Joins are faster than lookups when few
+ * contacts satisfy the condition, or most of very many. */
+static bool can_join(const struct filter_scope *scope, bool is_anti)
+{
+    return scope->knows_contacts && (scope->knows_activity || !is_anti);
+}
+
+/* A contact without a row has the count 0. If 0 satisfies the condition, the SQL excludes the contacts that do not satisfy it. "is
+ * true" keeps the subquery out of a join, so that each contact is looked up, in a hash or in the index. */
+static bool compile_activity(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                             bool negated, struct error *err)
+{
+    struct search_sql *sql = compiler->sql;
+    int64_t counts[2] = { 0, 0 };
+    if (!filter_value_counts(condition, sql->arena, verb == VERB_BETWEEN ? 2 : 1, counts, err))
+        return false;
+    bool zero_holds = count_holds(verb, counts, 0);
+    /* Every row has a count of at least 1, so "ever" and "never" need no sum. */
+    bool sums = count_holds(verb, counts, 1) == zero_holds || count_holds(verb, counts, INT64_MAX) == zero_holds ||
+                verb == VERB_BETWEEN || (verb == VERB_EQUALS && counts[0] != 0);
+    bool is_anti = zero_holds != negated;
+    bool joins = can_join(compiler->scope, is_anti);
+    search_sql_add(sql, joins ? "" : "(");
+    search_sql_add(sql, is_anti ? "not exists (" : "exists (");
+    search_sql_add(sql, "select from (");
+    add_active(sql, compiler->scope->work, condition);
     if (sums)
         add_having(sql, verb, counts, zero_holds);
     search_sql_add(sql, ") d where d.email_key = c.email_key)");
+    search_sql_add(sql, joins ? "" : ") is true");
     return true;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Filter scope: loads the definitions that filters refer to, which are custom
- * fields and audiences. One round trip loads one level of nested audiences.
+ * fields and audiences. One round trip loads one level of nested audiences. For
+ * conditions on activity, another one asks whether the statistics know the brand.
  */
 #include "engine/filters/filter_tree.h"
 
@@ -11,14 +12,18 @@
 #include <assert.h>
 #include <string.h>
 
+/* A brand with fewer rows than this counts as unknown. With so few, the planner may still compare all contacts with all counts, and
+ * there can be many more rows than at the last ANALYZE. */
+enum { KNOWN_ROWS = 1000 };
+
 /* ---- References ---- */
 
-bool filter_uses_custom_fields(const struct filter *filter)
+bool filter_uses(const struct filter *filter, enum filter_subject subject)
 {
     if (!filter->is_group)
-        return filter->condition.subject == SUBJECT_CUSTOM;
+        return filter->condition.subject == subject;
     for (size_t i = 0; i < filter->count; i++)
-        if (filter_uses_custom_fields(&filter->children[i]))
+        if (filter_uses(&filter->children[i], subject))
             return true;
     return false;
 }
@@ -164,6 +169,34 @@ static bool load_level(struct filter_scope *scope, bool needs_fields, struct int
     return true;
 }
 
+/* ---- Statistics ---- */
+
+static bool uses_activity(const struct filter_scope *scope, const struct filter *const *filters, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (filters[i] != NULL && filter_uses(filters[i], SUBJECT_ACTIVITY))
+            return true;
+    for (size_t i = 0; scope->audiences != NULL && i < scope->audiences->count; i++) {
+        const struct filter *filter = scope->audiences->items[i].filter;
+        if (filter != NULL && filter_uses(filter, SUBJECT_ACTIVITY))
+            return true;
+    }
+    return false;
+}
+
+static bool ask_statistics(struct filter_scope *scope, struct error *err)
+{
+    struct filter_brand_known_params params = { .brand_id = scope->work->brand_id, .many = KNOWN_ROWS };
+    struct filter_brand_known_row *row;
+    if (!sql_filter_brand_known(scope->work->conn, scope->work->arena, &params, &row, err))
+        return false;
+    scope->knows_contacts = row->contacts;
+    scope->knows_activity = row->activity;
+    return true;
+}
+
+/* ---- Resolving ---- */
+
 bool filter_resolve(const struct work *work, const struct filter *const *filters, size_t count,
                     const struct filter_scope **ret_scope, struct error *err)
 {
@@ -174,7 +207,7 @@ bool filter_resolve(const struct work *work, const struct filter *const *filters
         if (filters[i] == NULL)
             continue;
         add_audience_ids(scope, filters[i]);
-        needs_fields = needs_fields || filter_uses_custom_fields(filters[i]);
+        needs_fields = needs_fields || filter_uses(filters[i], SUBJECT_CUSTOM);
     }
     struct int_list ids = next_ids(scope);
     /* The filter of an audience can have a condition on a custom field. */
@@ -186,5 +219,5 @@ bool filter_resolve(const struct work *work, const struct filter *const *filters
         ids = next_ids(scope);
     }
     *ret_scope = scope;
-    return true;
+    return !uses_activity(scope, filters, count) || ask_statistics(scope, err);
 }

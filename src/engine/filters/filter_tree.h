@@ -57,13 +57,16 @@ struct filter_scope {
     struct audience_set *audiences; /* NULL when no filter names an audience */
     size_t definition_bytes;
     bool is_cut; /* audiences beyond FILTER_MAX_AUDIENCES or FILTER_MAX_DEFINITION_BYTES were left out */
+    /* Whether the statistics know that the brand has many contacts, and much activity. False when no condition is on activity. */
+    bool knows_contacts;
+    bool knows_activity;
 };
 
 /* NULL when the audience is not loaded. */
 const struct scope_audience *filter_scope_find(const struct filter_scope *scope, int64_t audience_id) NONNULL(1) PURE;
 
-/* True when any condition is on a custom field. */
-bool filter_uses_custom_fields(const struct filter *filter) NONNULL(1) PURE;
+/* True when any condition has this subject. */
+bool filter_uses(const struct filter *filter, enum filter_subject subject) NONNULL(1) PURE;
 
 /* Suggests the field of a contact that is nearest to a name: a core field, a custom field of `field_types`, or another subject of
  * conditions. Returns false. */

@@ -4,6 +4,7 @@
  * count the rows that were read: a few for each lookup, however many the brand has.
  */
 #include "fixtures/import_steps.h"
+#include "fixtures/row_reads.h"
 
 #include "engine/audiences/audiences.h"
 #include "engine/contacts/contacts.h"
@@ -19,12 +20,6 @@
 #include "sql/recipient_events.h"
 #include "sql/reports.h"
 #include "sql/sends.h"
-
-enum {
-    PEOPLE = 3000,
-    OTHER_PEOPLE = 20000,
-    READS_PER_LOOKUP = 12, /* of a row of an index or of the table; all contacts of the brand are 3,000 */
-};
 
 static int leave(void **state)
 {
@@ -61,10 +56,6 @@ static void assert_few_reads(const char *what, int64_t before, int64_t lookups)
         fail_msg("%s read %lld rows for %lld lookups", what, (long long)reads, (long long)lookups);
 }
 
-static const char people[] = "insert into contacts (brand_id, email, email_key, source, subscribed, created_at, updated_at)"
-                             " select %lld, 'p' || n || '@example.com', 'p' || n || '@example.com', 'API', true, now(), now()"
-                             " from generate_series(1, %d) as n";
-
 /* Analyzes contacts beside a transaction that has written contacts and has not committed: the table has pages and no rows. */
 static void take_for_empty(void)
 {
@@ -78,14 +69,6 @@ static void take_for_empty(void)
     db_disconnect(other);
     assert_int_equal(number_of("select count(*) from pg_class where oid = 'contacts'::regclass and relpages > 0 and reltuples = 0"),
                      1);
-}
-
-/* The statistics know a large brand only. */
-static void take_for_strange(void)
-{
-    run_sql(people, 1LL << 40, OTHER_PEOPLE);
-    run_sql("analyze contacts");
-    run_sql(people, (long long)work.brand_id, PEOPLE);
 }
 
 /* ---- Imports ---- */
@@ -275,10 +258,6 @@ static void test_statements_on_a_brand_without_statistics(void **state)
     remove_known(LOOKUPS);
 }
 
-#define READS_OF(pattern)                                                                                                          \
-    "select (select coalesce(sum(idx_tup_read) + sum(idx_tup_fetch), 0)::bigint from pg_stat_user_indexes where relname ~ "        \
-    "'" pattern "') + (select coalesce(sum(seq_tup_read), 0)::bigint from pg_stat_user_tables where relname ~ '" pattern "')"
-
 /* The statistics know neither the contacts nor the members of the brand when its cohort is built. */
 static int64_t build_strange_cohort(void)
 {
@@ -319,38 +298,6 @@ static void test_a_launch_on_a_cohort_without_statistics(void **state)
 }
 
 /* ---- Events of recipients ---- */
-
-/* The tables that an event is looked up in, with the rows that were read of them. */
-static struct {
-    const char *name;
-    const char *sql;
-    int64_t before;
-} tables[] = {
-    { "contacts", READS_OF("^contacts$"), 0 },
-    { "send_recipients", READS_OF("^send_recipients$"), 0 },
-    { "send_results", READS_OF("^send_results$"), 0 },
-    { "recipient_events", READS_OF("^recipient_events$"), 0 },
-    { "contact_activity", READS_OF("^contact_activity$"), 0 },
-    { "events", READS_OF("^events"), 0 },
-    { "automation_runs", READS_OF("^automation_runs$"), 0 },
-};
-
-static void note_reads(void)
-{
-    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
-    for (size_t i = 0; i < ARRAY_COUNT(tables); i++)
-        tables[i].before = number_of(tables[i].sql);
-}
-
-static void assert_few_reads_of_all(const char *what, int64_t lookups)
-{
-    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
-    for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
-        int64_t reads = number_of(tables[i].sql) - tables[i].before;
-        if (reads > lookups * READS_PER_LOOKUP)
-            fail_msg("%s read %lld rows of %s for %lld lookups", what, (long long)reads, tables[i].name, (long long)lookups);
-    }
-}
 
 /* Nothing has analyzed these tables. Every contact has got a message of the send, and its result is known. */
 static void deliver_to_all(void)
