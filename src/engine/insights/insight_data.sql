@@ -93,22 +93,25 @@ select (case when mails <= :weeks then 0 when mails <= 2 * :weeks then 1 else 2 
 
 -- Subscribed contacts that are older than `since`, and those of them that opened and clicked nothing after it. None while the brand
 -- has no opens or clicks from before `since`, because then nobody knows.
+-- Contacts and activity are put together and grouped by their keys: in a join, PostgreSQL compares all with all when the statistics do
+-- not know the brand.
 -- name: insight_dormant :one
 -- params: brand_id bigint, since timestamptz
 -- columns: contacts bigint, dormant bigint
-with known as (
-    select exists (select 1 from event_counts
-                    where brand_id = :brand_id and event_type in ('opened', 'clicked') and hour < :since) as is_known
-), awake as (
-    select distinct email_key
-      from contact_activity
-     where brand_id = :brand_id and event_type in ('opened', 'clicked') and day >= (:since::timestamptz at time zone 'UTC')::date
-)
-select count(*), count(*) filter (where w.email_key is null)
-  from contacts c
-  cross join known k
-  left join awake w on w.email_key = c.email_key
- where c.brand_id = :brand_id and c.created_at < :since and c.subscribed and k.is_known;
+select count(*), count(*) filter (where not p.is_awake)
+  from (select bool_or(k.is_contact) as is_contact, bool_or(not k.is_contact) as is_awake
+          from (select email_key, true as is_contact
+                  from contacts
+                 where brand_id = :brand_id and created_at < :since and subscribed
+                 union all
+                select email_key, false
+                  from contact_activity
+                 where brand_id = :brand_id and event_type in ('opened', 'clicked')
+                   and day >= (:since::timestamptz at time zone 'UTC')::date) k
+         where (select exists (select 1 from event_counts
+                                where brand_id = :brand_id and event_type in ('opened', 'clicked') and hour < :since))
+         group by k.email_key) p
+ where p.is_contact;
 
 -- Sending domains that have sent mail; lost: they are not verified any more.
 -- name: insight_domains :many

@@ -7,6 +7,7 @@
 
 #include "engine/contacts/search.h"
 #include "engine/filters/filter.h"
+#include "sql/insight_data.h"
 
 enum { CLICKERS = 10 };
 
@@ -102,11 +103,44 @@ static void test_conditions_on_activity_of_known_contacts(void **state)
     assert_true(is_join("\"operator\": \"equals\", \"value\": 0"));
 }
 
+/* The steps of the plan of insight_dormant that compare rows with rows. */
+static int64_t loops_of_dormant(void)
+{
+    run_sql("create function pg_temp.plan(query text) returns setof text language plpgsql as"
+            " 'begin return query execute ''explain '' || query; end'");
+    run_sql("prepare dormant (bigint, timestamptz) as %s", insight_dormant_statement.sql);
+    run_sql("create temp table loops as select count(*) as count from pg_temp.plan('execute dormant(%lld, now())') as p"
+            " where p like '%%Nested Loop%%'",
+            (long long)work.brand_id);
+    return number_of("select count from loops");
+}
+
+/* The contacts that have neither opened nor clicked are those that the activity does not name. They are not compared with it one by
+ * one, which takes no reads. */
+static void test_dormant_contacts_without_statistics(void **state)
+{
+    (void)state;
+    struct error err;
+    struct insight_dormant_row *row;
+    struct insight_dormant_params params = { .brand_id = work.brand_id, .since = INT64_C(1767139200) * US_PER_S }; /* 2025-12-31 */
+    run_sql("update contacts set created_at = '2025-01-01' where brand_id = %1$lld;"
+            "insert into event_counts (brand_id, hour, event_type, count) values (%1$lld, '2025-01-01', 'opened', 1)",
+            (long long)work.brand_id);
+    note_reads();
+    assert_ok(sql_insight_dormant(conn, arena, &params, &row, &err), &err);
+    assert_few_reads_of_all("insight_dormant", PEOPLE);
+    assert_int_equal(row->contacts, PEOPLE);
+    assert_int_equal(row->dormant, PEOPLE / 2 - CLICKERS / 2);
+    assert_int_equal(loops_of_dormant(), 0);
+    run_sql("truncate event_counts");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_conditions_on_activity_without_statistics),
         TEST(test_conditions_on_activity_of_known_contacts),
+        TEST(test_dormant_contacts_without_statistics),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
