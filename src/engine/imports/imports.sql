@@ -131,12 +131,12 @@ select g.place
                       order by c.email_key
                       limit 1) as known;
 
--- True if the brand has any suppressions, and any that an import can delete.
+-- True if the brand has any suppressions that hold, and any at all. Whether an import can delete one of them is not asked: the answer
+-- takes all suppressions of a brand that has bounces only, and lift_unsubscribes finds each address by its key.
 -- name: import_suppressions_any :one
 -- params: brand_id bigint, now timestamptz
--- columns: any boolean, any_unsubscribed boolean
-select exists (select 1 from suppressions_at(:brand_id, :now)),
-       exists (select 1 from suppressions where brand_id = :brand_id and 'unsubscribed' in (reason, unsubscribe_reason));
+-- columns: any boolean, any_stored boolean
+select exists (select 1 from suppressions_at(:brand_id, :now)), exists (select 1 from suppressions where brand_id = :brand_id);
 
 -- The suppressed addresses, as indices into the array (from 1).
 -- name: import_suppressed :many

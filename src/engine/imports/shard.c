@@ -37,7 +37,7 @@ struct attempt {
     size_t *known;
     size_t known_count;
     bool any_suppressed;
-    bool any_unsubscribed;
+    bool any_stored;           /* suppressions, also those that have expired */
     bool *starts_unsubscribed; /* parallel to `fresh` */
     int64_t inserted;
     int64_t updated;
@@ -199,7 +199,7 @@ static bool load_known_contacts(struct attempt *attempt, const struct import_sha
 
     const struct import_suppressions_any_row *suppressions = db_batch_rows(batch, any_at)->rows;
     attempt->any_suppressed = suppressions->any;
-    attempt->any_unsubscribed = suppressions->any_unsubscribed;
+    attempt->any_stored = suppressions->any_stored;
     const struct db_rows *known_rows = db_batch_rows(batch, known_at);
     const struct import_known_keys_row *place = known_rows->rows;
     bool *is_known = arena_array(work->arena, attempt->count, sizeof(bool));
@@ -354,7 +354,7 @@ static void add_unsubscribes(struct attempt *attempt, struct db_batch *batch)
         const struct import_contact *contact = &attempt->contacts[i];
         if (contact->subscribed.set && !contact->subscribed.value)
             unsubscribed[unsubscribed_count++] = hash_hex(work, contact);
-        else if (contact->subscribed.set && attempt->any_unsubscribed)
+        else if (contact->subscribed.set && attempt->any_stored)
             resubscribed[resubscribed_count++] = hash_hex(work, contact);
     }
     if (unsubscribed_count > 0) {

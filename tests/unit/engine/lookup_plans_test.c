@@ -532,6 +532,28 @@ static void test_unsubscribes_are_lifted_without_statistics(void **state)
     run_sql("truncate suppressions; alter table suppressions reset (autovacuum_enabled); delete from brands where name = 'Other'");
 }
 
+/* a brand with bounces only. An import looks for those that it can delete: among the addresses that it subscribes. */
+static void test_an_import_beside_bounces(void **state)
+{
+    (void)state;
+    enum { LOOKUPS = 20 };
+    struct buf *subscribing = buf_in_arena(arena, 1 << 16);
+    take_for_strange();
+    suppress_all();
+    run_sql("update suppressions set reason = 'bounced'");
+    int64_t before = suppressions_read();
+    import_all(&(struct import_request){ .csv = csv_of("Ada", PEOPLE) });
+    assert_few_reads_of_suppressions("an import that subscribes nobody", before, LOOKUPS);
+
+    buf_add_text(subscribing, "email,subscribed\n");
+    for (int i = 1; i <= LOOKUPS; i++)
+        buf_printf(subscribing, "p%d@example.com,yes\n", i);
+    before = suppressions_read();
+    import_all(&(struct import_request){ .csv = buf_text(subscribing) });
+    assert_few_reads_of_suppressions("an import that subscribes", before, LOOKUPS);
+    run_sql("truncate suppressions; alter table suppressions reset (autovacuum_enabled); delete from brands where name = 'Other'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +566,7 @@ int main(void)
         TEST(test_links_without_statistics),
         TEST(test_runs_are_woken_without_statistics),
         TEST(test_unsubscribes_are_lifted_without_statistics),
+        TEST(test_an_import_beside_bounces),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
