@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60, HEADER_MAX_BYTES = 512 };
+enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60 };
 enum { SHOWN_FAULTS = 50, FAULTS_MAX_BYTES = 64 * 1024 };
 
 /* Follows the message of the first fault. */
@@ -16,8 +16,7 @@ enum { SHOWN_FAULTS = 50, FAULTS_MAX_BYTES = 64 * 1024 };
 /* The longest name of a field in UTF-8, with the bytes that json_quote reserves for escapes. */
 enum {
     CHARACTER_MAX_BYTES = 4,
-    ESCAPE_MAX_BYTES = 6,
-    NAME_JSON_MAX_BYTES = FIELD_NAME_MAX_CHARS * CHARACTER_MAX_BYTES * ESCAPE_MAX_BYTES + 2,
+    NAME_JSON_MAX_BYTES = FIELD_NAME_MAX_CHARS * CHARACTER_MAX_BYTES * IMPORT_ESCAPE_MAX_BYTES + 2,
 };
 
 static const char *const core_names[COLUMN_KIND_COUNT] = {
@@ -352,9 +351,9 @@ static bool read_headers(struct arena *arena, const struct csv_row *header, cons
         .warnings = json_in_arena(arena, json_array()),
     };
     for (size_t i = 0; i < columns->count; i++) {
-        if (header->cells[i].size > HEADER_MAX_BYTES)
+        if (header->cells[i].size > IMPORT_HEADER_MAX_BYTES)
             return fail(err, ERR_INVALID_REQUEST, param, "The name of column %zu is longer than %d bytes.", i + 1,
-                        HEADER_MAX_BYTES);
+                        IMPORT_HEADER_MAX_BYTES);
         columns->items[i].header = text_trim(arena, header->cells[i].text);
     }
     return true;

@@ -26,6 +26,13 @@ enum column_kind {
 
 enum { COLUMN_KIND_COUNT = COLUMN_CUSTOM + 1 };
 
+enum {
+    IMPORT_HEADER_MAX_BYTES = 512,
+    IMPORT_ESCAPE_MAX_BYTES = 6, /* of a byte in JSON */
+    /* A mapping of all columns: names and fields, with quotes and separators. */
+    IMPORT_MAPPING_MAX_BYTES = CSV_MAX_CELLS * 2 * (IMPORT_HEADER_MAX_BYTES * IMPORT_ESCAPE_MAX_BYTES + 4),
+};
+
 struct import_column {
     enum column_kind kind;
     const char *header;   /* as in the file */

@@ -6,11 +6,29 @@
 #include <string.h>
 
 enum {
-    MAPPING_JSON_MAX_BYTES = 1024 * 1024,
     ANALYZE_ABOVE = 5000, /* new contacts; with fewer, the statistics wait for autovacuum (migration 48) */
 };
 
 /* ---- Creating ---- */
+
+/* The file has no longer names of columns. The rows of an import store the mapping, and read it within a bound. */
+static bool check_mapping(const json_t *mapping, struct error *err)
+{
+    const char *header;
+    json_t *name;
+    if (json_object_size(mapping) > CSV_MAX_CELLS)
+        return fail(err, ERR_INVALID_REQUEST, "mapping", "A mapping can have at most %d columns.", CSV_MAX_CELLS);
+    json_object_foreach (json_for_iteration(mapping), header, name) {
+        if (strlen(header) > IMPORT_HEADER_MAX_BYTES || json_string_length(name) > IMPORT_HEADER_MAX_BYTES)
+            return fail(err, ERR_INVALID_REQUEST, "mapping", "A name in the mapping is longer than %d bytes.",
+                        IMPORT_HEADER_MAX_BYTES);
+        if (json_is_null(name) || json_is_string(name))
+            continue;
+        fail(err, ERR_INVALID_REQUEST, NULL, "A mapping value must be a field name, or null to skip the column.");
+        return error_set_param(err, "mapping.%s", header);
+    }
+    return true;
+}
 
 bool import_request_check(const struct work *work, const struct import_request *request, struct error *err)
 {
@@ -23,15 +41,7 @@ bool import_request_check(const struct work *work, const struct import_request *
         return fail(err, ERR_INVALID_REQUEST, "path", "path is available only to local callers. Pass the text as csv.");
     if (request->path != NULL && work->engine->import_root == NULL)
         return fail(err, ERR_INVALID_REQUEST, "path", "No import folder is configured; start the server with --import-root DIR.");
-    const char *header;
-    json_t *name;
-    json_object_foreach (json_for_iteration(request->mapping), header, name) {
-        if (json_is_null(name) || json_is_string(name))
-            continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "A mapping value must be a field name, or null to skip the column.");
-        return error_set_param(err, "mapping.%s", header);
-    }
-    return true;
+    return check_mapping(request->mapping, err);
 }
 
 static struct opt_int set_int(int64_t value)
@@ -152,7 +162,7 @@ static bool open_import_source(const struct work *work, struct import *import, s
 
 static bool read_mapping(const struct work *work, const struct import_row *row, const json_t **ret_mapping, struct error *err)
 {
-    struct json_bounds bounds = { .max_bytes = MAPPING_JSON_MAX_BYTES };
+    struct json_bounds bounds = { .max_bytes = IMPORT_MAPPING_MAX_BYTES };
     *ret_mapping = NULL;
     return row->mapping == NULL || json_read(work->arena, row->mapping, strlen(row->mapping), bounds, ret_mapping, err);
 }

@@ -388,6 +388,31 @@ static void test_a_long_column_name_is_cut_between_characters(void **state)
     assert_refused(&request, param, "letters and digits");
 }
 
+/* The largest mapping is read again by the job. A larger one is refused before anything is stored. */
+static void test_mappings_are_bounded(void **state)
+{
+    (void)state;
+    json_t *mapping = json_in_arena(arena, json_object());
+    struct import_request request = { .csv = "email\na@example.com\n", .mapping = mapping };
+    const char *filler = repeated("\x01", IMPORT_HEADER_MAX_BYTES - 3);
+    for (int i = 0; i < CSV_MAX_CELLS; i++)
+        json_object_set_new(mapping, arena_printf(arena, "%s%03d", filler, i), json_string(filler));
+    assert_refused(&request, arena_printf(arena, "mapping.%s", repeated("\x01", 119)), "The file has no such column.");
+
+    int64_t imports = number_of("select count(*) from imports");
+    struct error err = { .code = ERR_NONE };
+    struct import_asked asked;
+    request.mapping = json_of(arena_printf(arena, "{\"%s\": \"city\"}", repeated("a", IMPORT_HEADER_MAX_BYTES + 1)));
+    assert_false(import_create(&work, &request, &asked, &err));
+    assert_string_equal(err.param, "mapping");
+    error_clear(&err);
+    request.mapping = json_of(arena_printf(arena, "{\"email\": \"%s\"}", repeated("a", 1200000)));
+    assert_false(import_create(&work, &request, &asked, &err));
+    assert_string_equal(err.param, "mapping");
+    assert_non_null(strstr(err.message, "longer than 512 bytes"));
+    assert_int_equal(number_of("select count(*) from imports"), imports);
+}
+
 /* An error that makes the whole text unusable is reported before anything is stored. R-364: reserved names are no custom fields. */
 static void test_unusable_texts(void **state)
 {
@@ -921,6 +946,7 @@ int main(void)
         TEST(test_headers_are_understood),
         TEST(test_fields_are_created),
         TEST(test_mapping),
+        TEST(test_mappings_are_bounded),
         TEST(test_a_long_column_name_is_cut_between_characters),
         TEST(test_unusable_texts),
         TEST(test_all_columns_at_fault_are_told),
