@@ -67,6 +67,9 @@ void error_fail(struct error *err, enum error_code code, const char *param, cons
 /* Adds the private cause to an error that was just recorded. Returns false. */
 bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
+/* Of the details of one error. A job drops larger ones. */
+enum { ERROR_DETAILS_MAX_BYTES = 4 * 1024 * 1024 };
+
 /* Attaches the `details` object; `details_json` must live as long as the error. Returns false. */
 bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 2);
 

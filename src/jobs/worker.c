@@ -30,8 +30,7 @@
 
 enum {
     ANSWER_MAX_BYTES = 32 * 1024 * 1024,
-    DETAILS_MAX_BYTES = 64 * 1024,
-    ERROR_JSON_MAX_BYTES = DETAILS_MAX_BYTES + 16 * 1024,
+    ERROR_JSON_MAX_BYTES = ERROR_DETAILS_MAX_BYTES + 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
     FORGET_MAX_ROWS = 10000,  /* expired rows a minute */
@@ -215,7 +214,7 @@ static char *error_as_json(struct arena *arena, const struct error *why)
     json_member_text(&json, "message", why->message);
     json_member_text(&json, "param", why->param[0] != '\0' ? why->param : NULL);
     json_member_int(&json, "retryAfter", why->retry_after_s);
-    if (why->details_json != NULL && strlen(why->details_json) <= DETAILS_MAX_BYTES)
+    if (why->details_json != NULL && strlen(why->details_json) <= ERROR_DETAILS_MAX_BYTES)
         json_member_raw(&json, "details", why->details_json);
     json_object_end(&json);
     return arena_dup(arena, buf_text(out));

@@ -17,7 +17,7 @@
 enum {
     POLL_MS = 1000,
     RECONNECT_MS = 200,
-    SENT_ERROR_MAX_BYTES = 128 * 1024,
+    SENT_ERROR_MAX_BYTES = ERROR_DETAILS_MAX_BYTES + 128 * 1024, /* with the spaces of jsonb */
 };
 
 struct parked_calls {

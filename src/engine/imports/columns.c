@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60 };
-enum { SHOWN_FAULTS = 50, FAULTS_MAX_BYTES = 64 * 1024 };
+enum { SHOWN_FAULTS = 50 };
 
 /* Follows the message of the first fault. */
 #define MORE_FAULTS " %zu faults in all: details.columns lists them, and details.mapping is a mapping to use."
@@ -187,21 +187,30 @@ static void suggest_similar(struct column_faults *faults, const struct import_co
     }
 }
 
-static bool refuse_columns(struct column_faults *faults, struct error *err)
+/* NULL when they are too large. */
+static const char *write_details(const struct column_faults *faults)
 {
-    struct buf *details = buf_in_arena(faults->arena, FAULTS_MAX_BYTES);
-    *err = faults->first;
-    if (faults->count > 1) {
-        size_t size = strlen(err->message);
-        snprintf(err->message + size, sizeof(err->message) - size, MORE_FAULTS, faults->count);
-    }
+    struct buf *details = buf_in_arena(faults->arena, ERROR_DETAILS_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, details);
     json_object_begin(&json);
     json_member_raw(&json, "columns", json_compact(faults->arena, faults->list));
     json_member_raw(&json, "mapping", json_compact(faults->arena, faults->mapping));
     json_object_end(&json);
-    return details->overflowed ? false : error_with_details(err, buf_text(details));
+    return details->overflowed ? NULL : buf_text(details);
+}
+
+static bool refuse_columns(const struct column_faults *faults, struct error *err)
+{
+    const char *details = write_details(faults);
+    *err = faults->first;
+    if (details == NULL)
+        return false;
+    if (faults->count > 1) {
+        size_t size = strlen(err->message);
+        snprintf(err->message + size, sizeof(err->message) - size, MORE_FAULTS, faults->count);
+    }
+    return error_with_details(err, details);
 }
 
 /* ---- Columns ---- */

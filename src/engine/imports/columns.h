@@ -9,8 +9,10 @@
 #pragma once
 
 #include "base/csv.h"
+#include "base/error.h"
 #include "engine/fields/field_registry.h"
 
+#include <assert.h>
 #include <jansson.h>
 
 enum column_kind {
@@ -32,6 +34,8 @@ enum {
     /* A mapping of all columns: names and fields, with quotes and separators. */
     IMPORT_MAPPING_MAX_BYTES = CSV_MAX_CELLS * 2 * (IMPORT_HEADER_MAX_BYTES * IMPORT_ESCAPE_MAX_BYTES + 4),
 };
+
+static_assert(IMPORT_MAPPING_MAX_BYTES + 1024 * 1024 < ERROR_DETAILS_MAX_BYTES, "a refusal has room for a mapping of all columns");
 
 struct import_column {
     enum column_kind kind;

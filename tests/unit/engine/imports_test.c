@@ -457,6 +457,32 @@ static void test_all_columns_at_fault_are_told(void **state)
     assert_int_equal(number_of("select count(*) from imports"), 0);
 }
 
+/* 499 long names without a letter that a field can begin with, and one mapped column: all of them are in the mapping. */
+static void test_many_long_columns_at_fault_are_told(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct json_writer json;
+    struct buf *csv = buf_in_arena(arena, 1 << 20);
+    buf_add_text(csv, "Who");
+    for (int i = 1; i < CSV_MAX_CELLS; i++)
+        buf_printf(csv, ",%03d %s", i, repeated("\xe2\x82\xac", (IMPORT_HEADER_MAX_BYTES - 4) / 3));
+    buf_printf(csv, "\nann@example.com%s\n", repeated(",1", CSV_MAX_CELLS - 1));
+    struct import_request request = { .csv = buf_text(csv), .mapping = json_of("{\"Who\": \"email\"}") };
+    json_writer_init(&json, buf_in_arena(arena, 1 << 20));
+    assert_false(import_preview(&work, &request, &json, &err));
+    assert_non_null(strstr(err.message, "499 faults in all"));
+    assert_non_null(err.details_json);
+    const json_t *details = json_of(err.details_json);
+    assert_int_equal(json_array_size(json_object_get(details, "columns")), 50);
+    assert_int_equal(json_object_size(json_object_get(details, "mapping")), CSV_MAX_CELLS);
+
+    error_clear(&err);
+    request.mapping = json_object_get(details, "mapping");
+    json_writer_init(&json, buf_in_arena(arena, 1 << 20));
+    assert_ok(import_preview(&work, &request, &json, &err), &err);
+}
+
 /* What a preview counts is what the import then does. */
 static void test_a_preview_tells_what_the_import_does(void **state)
 {
@@ -947,6 +973,7 @@ int main(void)
         TEST(test_fields_are_created),
         TEST(test_mapping),
         TEST(test_mappings_are_bounded),
+        TEST(test_many_long_columns_at_fault_are_told),
         TEST(test_a_long_column_name_is_cut_between_characters),
         TEST(test_unusable_texts),
         TEST(test_all_columns_at_fault_are_told),
