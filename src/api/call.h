@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/json_write.h"
 #include "base/values.h"
+#include "crypto/ids.h"
 
 struct api;
 struct call;
@@ -123,6 +124,13 @@ struct call_view {
     struct opt_int chars;
 };
 
+/* The connection of a provider at whose address a public call came. Its calls have turns of their own. */
+struct call_connection {
+    enum id_kind kind;
+    const char *id;  /* as the address names it; NULL: none */
+    int threads_max; /* of a pool, that serve it at a time; 0: no bound of its own */
+};
+
 struct call {
     /* Filled by the transport. */
     struct arena *arena;
@@ -131,6 +139,7 @@ struct call {
     const struct operation *const *candidates; /* NULL-terminated; the first whose condition holds is run */
     struct call_input input;
     struct credentials credentials;
+    struct call_connection connection;
     const char *idempotency_key; /* NULL when none */
     const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
     struct call_view view;       /* what a tool shows of the result */

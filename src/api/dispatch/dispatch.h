@@ -21,13 +21,19 @@
 
 enum call_phase { CALL_NEW, CALL_QUEUED, CALL_RUNNING, CALL_PARKED, CALL_DONE };
 
-/* In place of an organization: operations of which one batch runs at a time. */
-enum { TURN_ONE_BATCH = -1 };
+/* In place of an organization: operations of which one batch runs at a time; and the public calls of the operation INDEX
+ * (TURN_PUBLIC - INDEX), or of a connection (lower numbers). */
+enum { TURN_ONE_BATCH = -1, TURN_PUBLIC = -3 };
+
+/* The waiting calls of a connection in a pool. Its provider repeats what is refused. */
+enum { CONNECTION_WAITING_MAX = 128 };
 
 /* The order of a waiting call: its organization takes turns with others, and its brand with others of the organization. */
 struct turn {
-    int64_t organization_id; /* 0: public calls, and calls whose credential is not known yet; or TURN_ONE_BATCH */
+    int64_t organization_id; /* 0: calls whose credential is not known yet; or a number in place of an organization */
     uint64_t brand;          /* identifies the brand within the organization; not the key of its row */
+    int threads_max;         /* threads that serve the organization at a time; 0: the share of the executor alone */
+    size_t waiting_max;      /* calls of the organization that wait; 0: the bound of the executor alone */
 };
 
 /* Dispatch's own part of a call, in the call's arena. */

@@ -189,7 +189,9 @@ static bool call_thread(struct executor *executor, bool is_single)
 
 static bool has_place(const struct executor *executor, const struct call_state *state, size_t queue_max)
 {
-    return fair_queue_count_of(executor->queue, state->turn.organization_id) < queue_max &&
+    const struct turn *turn = &state->turn;
+    bool has_own_bound = turn->waiting_max != 0 && queue_max != SIZE_MAX && turn->waiting_max < queue_max;
+    return fair_queue_count_of(executor->queue, turn->organization_id) < (has_own_bound ? turn->waiting_max : queue_max) &&
            fair_queue_count(executor->queue) / EXECUTOR_QUEUE_SHARES < queue_max;
 }
 

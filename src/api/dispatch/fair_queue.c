@@ -32,6 +32,7 @@ struct organization_lines {
 struct queue_organization {
     int64_t organization_id;
     size_t queued;
+    int threads_max; /* of its turn; 0: its share alone */
     int threads;
     int batchers; /* of them */
     uint64_t taken_by;
@@ -186,6 +187,7 @@ void fair_queue_add(struct fair_queue *queue, struct call_state *state, enum que
     state->next = NULL;
     *(line->last != NULL ? &line->last->next : &line->first) = state;
     line->last = state;
+    line->organization->threads_max = state->turn.threads_max;
     line->organization->queued++;
     queue->queued++;
 }
@@ -216,12 +218,18 @@ static struct call_state *take_call(struct fair_queue *queue, struct queue_organ
 
 /* ---- Taking ---- */
 
-static int threads_of(const struct fair_queue *queue, const struct queue_organization *organization)
+static int share_of(const struct fair_queue *queue, const struct queue_organization *organization)
 {
     const struct queue_shares *shares = &queue->shares;
     if (shares->threads_beside >= shares->threads || queue->activity == NULL)
         return shares->threads;
     return activity_has_others(queue->activity, organization->organization_id) ? shares->threads_beside : shares->threads;
+}
+
+static int threads_of(const struct fair_queue *queue, const struct queue_organization *organization)
+{
+    int share = share_of(queue, organization);
+    return organization->threads_max > 0 && organization->threads_max < share ? organization->threads_max : share;
 }
 
 static int batchers_of(const struct fair_queue *queue, const struct queue_organization *organization)

@@ -39,6 +39,25 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
+/* A public call belongs to no organization. The calls of one operation take turns together, so that they delay no other operation,
+ * and those of a connection apart from them. An address can name any id, but a made-up one decodes to a number far above those in
+ * use: it gets no turns of its own. */
+static struct turn public_turn(const struct api *api, const struct call *call)
+{
+    static const int64_t numbers_in_use = INT64_C(1) << 40;
+    const struct call_connection *connection = &call->connection;
+    int64_t id = 0;
+    if (connection->id != NULL && installation_is_open(api->installation))
+        id = id_decode(&api->engine->ids, connection->kind, connection->id);
+    if (id <= 0 || id >= numbers_in_use)
+        return (struct turn){ .organization_id = TURN_PUBLIC - call->op->index };
+    return (struct turn){
+        .organization_id = -(numbers_in_use * (int64_t)connection->kind + id),
+        .threads_max = connection->threads_max,
+        .waiting_max = CONNECTION_WAITING_MAX,
+    };
+}
+
 /* Before admission the brand is the caller's text: a caller that varies it gains turns in its own organization only. Calls with
  * unknown credentials take turns by credential. */
 static struct turn turn_of(const struct api *api, const struct call_state *state)
@@ -47,6 +66,8 @@ static struct turn turn_of(const struct api *api, const struct call_state *state
     struct turn turn = { .organization_id = call->who.organization_id, .brand = (uint64_t)state->brand_id };
     if (call->op->single_write != NULL && call->op->single_write->locks_common_rows)
         return (struct turn){ .organization_id = TURN_ONE_BATCH, .brand = (uint64_t)call->op->index };
+    if (call->op->reach == REACH_PUBLIC)
+        return public_turn(api, call);
     if (!dispatch_knows_caller(state))
         return (struct turn){ .brand = hash_of(call->credentials.secret) };
     if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))

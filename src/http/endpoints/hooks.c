@@ -69,7 +69,12 @@ static bool hooks_read(const struct http_exchange *exchange, json_t *body)
 
 static void hooks_begin(struct http_exchange *exchange)
 {
-    static const struct webhook_kind kind = { .candidates = api_integration_event, .read = hooks_read };
+    static const struct webhook_kind kind = {
+        .candidates = api_integration_event,
+        .connection = ID_INTEGRATION,
+        .quick_max_bytes = HTTP_EXCHANGE_QUICK_CALL_BYTES,
+        .read = hooks_read,
+    };
     webhook_begin(exchange, &kind);
 }
 

@@ -47,10 +47,15 @@ static bool reports_read(const struct http_exchange *exchange, json_t *body)
     return true;
 }
 
+/* A larger body holds more than some hundred events. Two notifications of a connection at a time are enough: more of them wait for
+ * each other's recipients. */
 static void reports_begin(struct http_exchange *exchange)
 {
     static const struct webhook_kind kind = {
         .candidates = api_reports,
+        .connection = ID_REPORT_SOURCE,
+        .threads_max = 2,
+        .quick_max_bytes = HTTP_EXCHANGE_QUICK_BODY_BYTES,
         .challenge = "Basic realm=\"reports\"",
         .read = reports_read,
     };

@@ -141,12 +141,15 @@ void webhook_set_text(json_t *object, const char *name, const char *text)
 static void fill_webhook_call(struct webhook_state *state, json_t *body)
 {
     struct http_exchange *exchange = state->exchange;
+    const struct webhook_kind *kind = state->kind;
     json_object_set_new(body, "content", json_stringn(buf_text(&exchange->body), exchange->body.size));
     state->call = (struct call){
         .arena = exchange->arena,
         .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
-        .candidates = state->kind->candidates,
+        .candidates = kind->candidates,
+        .connection = { kind->connection, json_get_text(body, "connection"), kind->threads_max },
+        .is_large = exchange->body.size > kind->quick_max_bytes,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(exchange->arena),
         .on_completed = on_webhook_completed,

@@ -18,7 +18,10 @@ enum { WEBHOOK_PATH_MAX_BYTES = 80 };
 
 struct webhook_kind {
     const struct operation *const *candidates;
-    const char *challenge; /* the header WWW-Authenticate of a 401; NULL: none */
+    enum id_kind connection; /* what the path names */
+    int threads_max;         /* see struct call_connection */
+    size_t quick_max_bytes;  /* a call with a larger body runs in the pool of slow calls */
+    const char *challenge;   /* the header WWW-Authenticate of a 401; NULL: none */
     /* Adds the arguments that path and headers give; `content` is added behind it. False: the path names no connection. */
     bool (*read)(const struct http_exchange *exchange, json_t *body);
 };

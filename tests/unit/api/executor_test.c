@@ -336,7 +336,7 @@ static void test_threads_start_when_needed(void **state)
 static void submit_for(struct executor *executor, int64_t organization_id, uint64_t brand, int first, int count, bool is_single)
 {
     for (int i = first; i < first + count; i++)
-        states[i].turn = (struct turn){ organization_id, brand };
+        states[i].turn = (struct turn){ .organization_id = organization_id, .brand = brand };
     submit(executor, first, count, is_single);
 }
 
@@ -397,6 +397,29 @@ static void test_one_batch_of_calls_that_lock_common_rows_runs_at_a_time(void **
     end(executor);
     assert_int_equal(seen.ran, 7);
     assert_int_equal(seen.batches, 3);
+}
+
+/* A turn may have fewer threads and places than its share of the executor. */
+static void test_a_turn_has_bounds_of_its_own(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(5, 1000, 0);
+    struct error err = { .code = ERR_NONE };
+    gate(true);
+    for (int i = 0; i < 6; i++)
+        states[i].turn = (struct turn){ .organization_id = 1, .threads_max = 2, .waiting_max = 3 };
+    submit(executor, 0, 2, false);
+    wait_until_inside(2);
+    submit(executor, 2, 3, false);
+    assert_false(executor_submit(executor, &states[5], false, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    error_clear(&err);
+    submit_for(executor, 2, 1, 10, 2, false);
+    wait_until_inside(4);
+    assert_int_equal(executor_queued(executor), 3);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
 }
 
 static void test_organizations_and_brands_take_turns(void **state)
@@ -463,7 +486,7 @@ static void test_one_organization_fills_its_share_of_the_queue(void **state)
     wait_until_inside(1);
     submit_for(executor, 1, 1, 1, 5, false);
     struct error err = { .code = ERR_NONE };
-    states[6].turn = (struct turn){ 1, 2 };
+    states[6].turn = (struct turn){ .organization_id = 1, .brand = 2 };
     assert_false(executor_submit(executor, &states[6], false, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     error_clear(&err);
@@ -471,7 +494,7 @@ static void test_one_organization_fills_its_share_of_the_queue(void **state)
     wait_until_inside(2);
     for (int i = 0; i < 3; i++)
         submit_for(executor, 2 + i, 1, 11 + 5 * i, 5, false);
-    states[26].turn = (struct turn){ 7, 1 };
+    states[26].turn = (struct turn){ .organization_id = 7, .brand = 1 };
     assert_false(executor_submit(executor, &states[26], false, &err));
     assert_int_equal(executor_queued(executor), 5 * EXECUTOR_QUEUE_SHARES);
     gate(false);
@@ -723,7 +746,7 @@ static void test_nothing_is_lost_or_doubled(void **state)
         for (int i = 0; i < SUBMITTERS; i++) {
             submitters[i] = (struct submitter){ executor, i * EACH, 0 };
             for (int call = i * EACH; call < (i + 1) * EACH; call++)
-                states[call].turn = (struct turn){ i % 3, (uint64_t)call % 5 };
+                states[call].turn = (struct turn){ .organization_id = i % 3, .brand = (uint64_t)call % 5 };
             assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
         }
         for (int i = 0; i < 100; i++)
@@ -764,6 +787,7 @@ int main(void)
         TEST(test_a_thread_is_left_to_others),
         TEST(test_a_batcher_is_left_to_others),
         TEST(test_one_batch_of_calls_that_lock_common_rows_runs_at_a_time),
+        TEST(test_a_turn_has_bounds_of_its_own),
         TEST(test_organizations_and_brands_take_turns),
         TEST(test_a_batch_is_taken_in_turns),
         TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
