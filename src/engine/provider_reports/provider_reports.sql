@@ -62,15 +62,6 @@ select g.place from given g join noted n on n.event_hash = g.hash;
 -- columns: id bigint
 select id from brands where organization_id = :organization_id and id = any (:brand_ids::bigint[]) and status <> 'deleting';
 
--- Counts reports of one kind that change nothing. The brand 0 has those of unknown messages.
--- name: report_counts_add :exec
--- params: brand_ids bigint[], counts bigint[], source text, kind text, outcome text, now timestamptz
-insert into report_counts (brand_id, day, source, kind, outcome, count)
-select t.brand_id, (:now::timestamptz at time zone 'UTC')::date, :source, :kind, :outcome, t.count
-  from unnest(:brand_ids::bigint[], :counts::bigint[]) as t (brand_id, count)
- order by t.brand_id
-    on conflict (brand_id, day, source, kind, outcome) do update set count = report_counts.count + excluded.count;
-
 -- Deletes noted events of more than 30 days ago, some at a time.
 -- name: report_events_forget :exec
 -- params: before timestamptz, limit bigint

@@ -156,6 +156,9 @@ bool report_delivery_check(const struct work *work, struct report_delivery *deli
 
 /* ---- Recording ---- */
 
+/* Records whose changes are written by the same statements. */
+enum { RECORDED_TOGETHER = 500 };
+
 /* An event with the message it is about. */
 struct matched_event {
     const struct provider_event *event;
@@ -163,7 +166,8 @@ struct matched_event {
     bool is_matched;
 };
 
-/* Unsubscribes come first, because they lock contacts, and every transaction locks contacts before suppressions. */
+/* Unsubscribes come first, because they lock contacts, and every transaction locks contacts before suppressions. Events about one
+ * recipient keep their order. */
 static int compare_events(const void *left_pointer, const void *right_pointer)
 {
     const struct matched_event *left = left_pointer;
@@ -176,7 +180,9 @@ static int compare_events(const void *left_pointer, const void *right_pointer)
         return left->origin.brand_id < right->origin.brand_id ? -1 : 1;
     if (left->origin.send_id != right->origin.send_id)
         return left->origin.send_id < right->origin.send_id ? -1 : 1;
-    return (left->origin.ordinal > right->origin.ordinal) - (left->origin.ordinal < right->origin.ordinal);
+    if (left->origin.ordinal != right->origin.ordinal)
+        return left->origin.ordinal < right->origin.ordinal ? -1 : 1;
+    return (left->event > right->event) - (left->event < right->event);
 }
 
 static bool is_among(const struct report_brands_of_row *rows, size_t count, int64_t brand_id)
@@ -244,74 +250,82 @@ static bool drop_repeated(const struct work *work, const struct report_delivery 
     return true;
 }
 
-static bool record_event(const struct work *work, const struct report_delivery *delivery, const struct matched_event *matched,
-                         struct report_delivery_counts *counts, struct error *err)
+/* The end of the records that are recorded with that of `begin`. Those about one recipient are recorded together. */
+static size_t part_end(struct report_record *const *records, size_t begin, size_t count)
 {
-    struct report report = {
-        .kind = matched->event->kind,
-        .bounce = matched->event->bounce,
-        .is_matched = true,
-        .origin = matched->origin,
-        .source = delivery->provider,
-        .diagnostic = matched->event->diagnostic,
-        .at_us = matched->event->at_us,
-    };
-    enum report_outcome outcome;
-    if (!report_record(work, &report, &outcome, err))
+    size_t end = count - begin < RECORDED_TOGETHER ? count : begin + RECORDED_TOGETHER;
+    while (end < count &&
+           memcmp(&records[end]->report.origin, &records[end - 1]->report.origin, sizeof(struct message_origin)) == 0)
+        end++;
+    return end;
+}
+
+/* All recipients are locked before anything is written, in their order. */
+static bool record_in_parts(const struct work *work, struct report_record *const *records, size_t count, struct error *err)
+{
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = part_end(records, begin, count);
+        report_records_ask(work, &records[begin], end - begin, batch);
+    }
+    if (count > 0 && !db_batch_run(batch, err))
         return false;
-    switch (outcome) {
-    case REPORT_APPLIED:
-        counts->applied++;
-        return true;
-    case REPORT_REPEATED:
-        counts->repeated++;
-        return true;
-    case REPORT_UNKNOWN:
-        counts->unknown++;
-        return true;
-    case REPORT_NOTED:
-    case REPORT_LATE:
-        counts->noted++;
-        return true;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = part_end(records, begin, count);
+        if (!report_records_change(work, &records[begin], end - begin, batch, err))
+            return false;
     }
     return true;
 }
 
-/* Counts the events of one kind that change nothing, by brand. `events` are in the order of brands. */
-static bool count_kind(const struct work *work, const char *source, const struct matched_event *events, size_t count,
-                       enum report_kind kind, bool is_matched, struct error *err)
+static bool record_events(const struct work *work, const struct report_delivery *delivery, const struct matched_event *events,
+                          size_t count, struct counted_report *ret_counted, struct error *err)
 {
-    int64_t *brands = arena_array(work->arena, count, sizeof(*brands));
-    int64_t *sums = arena_array(work->arena, count, sizeof(*sums));
-    size_t used = 0;
+    struct report_record *all = arena_array(work->arena, count, sizeof(*all));
+    struct report_record **records = arena_array(work->arena, count, sizeof(struct report_record *));
     for (size_t i = 0; i < count; i++) {
-        if (events[i].event->kind != kind || events[i].is_matched != is_matched)
-            continue;
-        if (used == 0 || brands[used - 1] != events[i].origin.brand_id)
-            brands[used++] = events[i].origin.brand_id;
-        sums[used - 1]++;
+        all[i].report = (struct report){
+            .kind = events[i].event->kind,
+            .bounce = events[i].event->bounce,
+            .is_matched = true,
+            .origin = events[i].origin,
+            .source = delivery->provider,
+            .diagnostic = events[i].event->diagnostic,
+            .at_us = events[i].event->at_us,
+        };
+        records[i] = &all[i];
     }
-    struct report_counts_add_params params = {
-        .brand_ids = { brands, used },
-        .counts = { sums, used },
-        .source = source,
-        .kind = report_kind_name(kind),
-        .outcome = report_outcome_name(is_matched ? REPORT_NOTED : REPORT_UNKNOWN),
-        .now = work->now_us,
-    };
-    return used == 0 || sql_report_counts_add(work->conn, work->arena, &params, NULL, err);
+    if (!record_in_parts(work, records, count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        ret_counted[i] = report_record_counted(&all[i]);
+    return true;
 }
 
-static bool count_others(const struct work *work, const struct report_delivery *delivery, const struct matched_event *events,
-                         size_t count, struct report_delivery_counts *counts, struct error *err)
+/* ---- Counting ---- */
+
+/* The events that change nothing count for the day on which they came. */
+static void list_others(const struct work *work, const struct report_delivery *delivery, const struct matched_event *events,
+                        size_t count, struct counted_report *ret_counted)
 {
     for (size_t i = 0; i < count; i++)
-        events[i].is_matched ? counts->noted++ : counts->unknown++;
-    for (int kind = REPORT_BOUNCE; kind <= REPORT_OTHER; kind++)
-        if (!count_kind(work, delivery->provider, events, count, (enum report_kind)kind, true, err) ||
-            !count_kind(work, delivery->provider, events, count, (enum report_kind)kind, false, err))
-            return false;
-    return true;
+        ret_counted[i] = (struct counted_report){
+            .brand_id = events[i].origin.brand_id,
+            .at_us = work->now_us,
+            .source = delivery->provider,
+            .kind = events[i].event->kind,
+            .outcome = events[i].is_matched ? REPORT_NOTED : REPORT_UNKNOWN,
+        };
+}
+
+static void sum_up(const struct counted_report *counted, size_t count, struct report_delivery_counts *counts)
+{
+    int64_t *const sums[] = {
+        [REPORT_APPLIED] = &counts->applied, [REPORT_REPEATED] = &counts->repeated, [REPORT_NOTED] = &counts->noted,
+        [REPORT_UNKNOWN] = &counts->unknown, [REPORT_LATE] = &counts->noted,
+    };
+    for (size_t i = 0; i < count; i++)
+        ++*sums[counted[i].outcome];
 }
 
 static bool is_delay(const struct matched_event *matched)
@@ -375,10 +389,12 @@ bool report_delivery_apply(const struct work *work, const struct report_delivery
     if (!drop_repeated(work, delivery, changing, changing_count, &new_count, err))
         return false;
     ret_counts->repeated = (int64_t)(changing_count - new_count);
-    for (size_t i = 0; i < new_count; i++)
-        if (!record_event(work, delivery, &changing[i], ret_counts, err))
-            return false;
-    return count_others(work, delivery, all, other_count, ret_counts, err) && keep_delays(work, all, other_count, err);
+    struct counted_report *counted = arena_array(work->arena, new_count + other_count, sizeof(*counted));
+    list_others(work, delivery, all, other_count, &counted[new_count]);
+    if (!record_events(work, delivery, changing, new_count, counted, err) || !keep_delays(work, all, other_count, err))
+        return false;
+    sum_up(counted, new_count + other_count, ret_counts);
+    return report_counts_add(work, counted, new_count + other_count, err);
 }
 
 void report_delivery_write(const struct report_delivery_counts *counts, struct json_writer *json)

@@ -158,14 +158,36 @@ static bool is_void(const struct report_record *record, enum report_outcome *ret
     return is_late || record->recipient->is_recorded;
 }
 
+/* The kinds of reports that are due about one recipient. */
+struct due_kinds {
+    int64_t send_id;
+    int64_t ordinal;
+    bool is_due[REPORT_OTHER + 1];
+};
+
+/* Whether an earlier one of the records that are recorded together is the same report. Those about one recipient follow each
+ * other. */
+static bool is_among_due(struct due_kinds *due, const struct report *report)
+{
+    if (due->send_id != report->origin.send_id || due->ordinal != report->origin.ordinal)
+        *due = (struct due_kinds){ .send_id = report->origin.send_id, .ordinal = report->origin.ordinal };
+    bool is_among = due->is_due[report->kind];
+    due->is_due[report->kind] = true;
+    return is_among;
+}
+
 /* Decides the outcome of a report, or that it changes something. A bounce rule replaces its class. */
-static bool decide(struct report_record *record, struct error *err)
+static bool decide(struct report_record *record, struct due_kinds *due, struct error *err)
 {
     record->outcome = record->recipient != NULL ? REPORT_NOTED : REPORT_UNKNOWN;
     if (record->recipient == NULL || event_type(&record->report) == NULL)
         return true;
     if (record->report.kind != REPORT_UNSUBSCRIBE && is_void(record, &record->outcome))
         return true;
+    if (is_among_due(due, &record->report)) {
+        record->outcome = REPORT_REPEATED;
+        return true;
+    }
     record->is_due = true;
     const char *rule_class = record->recipient->rule_class;
     return rule_class == NULL || bounce_class_parse(rule_class, &record->report.bounce) ||
@@ -297,14 +319,15 @@ static bool record_events(const struct work *work, struct report_record *const *
 }
 
 /* The records of one brand. */
-static bool finish_brand(const struct work *work, struct report_record *const *records, size_t count, const struct db_batch *batch,
+static bool change_brand(const struct work *work, struct report_record *const *records, size_t count, const struct db_batch *batch,
                          struct error *err)
 {
     struct work own = *work;
+    struct due_kinds due = { .send_id = 0 };
     own.brand_id = records[0]->report.origin.brand_id;
     take_recipients(work->arena, records, count, batch);
     for (size_t i = 0; i < count; i++) {
-        if (!decide(records[i], err))
+        if (!decide(records[i], &due, err))
             return false;
         if (records[i]->organization_id != 0)
             own.organization_id = records[i]->organization_id;
@@ -337,7 +360,7 @@ bool report_delays_keep(const struct work *work, const struct reported_delay *de
     return sql_report_delays_keep(work->conn, work->arena, &params, NULL, err);
 }
 
-static bool count_all(const struct work *work, struct report_record *const *records, size_t count, struct error *err)
+bool report_counts_add(const struct work *work, const struct counted_report *reports, size_t count, struct error *err)
 {
     int64_t *brand_ids = arena_array(work->arena, count, sizeof(*brand_ids));
     int64_t *ats = arena_array(work->arena, count, sizeof(*ats));
@@ -345,21 +368,34 @@ static bool count_all(const struct work *work, struct report_record *const *reco
     const char **kinds = arena_array(work->arena, count, sizeof(*kinds));
     const char **outcomes = arena_array(work->arena, count, sizeof(*outcomes));
     for (size_t i = 0; i < count; i++) {
-        const struct report *report = &records[i]->report;
-        brand_ids[i] = records[i]->outcome == REPORT_UNKNOWN ? 0 : report->origin.brand_id;
-        ats[i] = report->at_us;
-        sources[i] = report->source;
-        kinds[i] = report_kind_name(report->kind);
-        outcomes[i] = report_outcome_name(records[i]->outcome);
+        brand_ids[i] = reports[i].outcome == REPORT_UNKNOWN ? 0 : reports[i].brand_id;
+        ats[i] = reports[i].at_us;
+        sources[i] = reports[i].source;
+        kinds[i] = report_kind_name(reports[i].kind);
+        outcomes[i] = report_outcome_name(reports[i].outcome);
     }
-    const struct report_counts_add_each_params params = {
+    const struct report_counts_add_params params = {
         .brand_ids = { brand_ids, count },
         .ats = { ats, count },
         .sources = { sources, count },
         .kinds = { kinds, count },
         .outcomes = { outcomes, count },
     };
-    return sql_report_counts_add_each(work->conn, work->arena, &params, NULL, err);
+    return count == 0 || sql_report_counts_add(work->conn, work->arena, &params, NULL, err);
+}
+
+struct counted_report report_record_counted(const struct report_record *record)
+{
+    const struct report *report = &record->report;
+    return (struct counted_report){ report->origin.brand_id, report->at_us, report->source, report->kind, record->outcome };
+}
+
+static bool count_all(const struct work *work, struct report_record *const *records, size_t count, struct error *err)
+{
+    struct counted_report *counted = arena_array(work->arena, count, sizeof(*counted));
+    for (size_t i = 0; i < count; i++)
+        counted[i] = report_record_counted(records[i]);
+    return report_counts_add(work, counted, count, err);
 }
 
 static bool keep_delays(const struct work *work, struct report_record *const *records, size_t count, struct error *err)
@@ -374,15 +410,21 @@ static bool keep_delays(const struct work *work, struct report_record *const *re
     return report_delays_keep(work, delays, used, err);
 }
 
-bool report_records_finish(const struct work *work, struct report_record *const *records, size_t count,
+bool report_records_change(const struct work *work, struct report_record *const *records, size_t count,
                            const struct db_batch *batch, struct error *err)
 {
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = brand_end(records, begin, count);
-        if (!finish_brand(work, &records[begin], end - begin, batch, err))
+        if (!change_brand(work, &records[begin], end - begin, batch, err))
             return false;
     }
-    if (!count_all(work, records, count, err))
+    return true;
+}
+
+bool report_records_finish(const struct work *work, struct report_record *const *records, size_t count,
+                           const struct db_batch *batch, struct error *err)
+{
+    if (!report_records_change(work, records, count, batch, err) || !count_all(work, records, count, err))
         return false;
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = brand_end(records, begin, count);

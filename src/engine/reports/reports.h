@@ -59,20 +59,27 @@ struct report_record {
  * the order of their brands. `work` may have any brand; those of the reports are used.
  *
  * report_records_ask adds the statements that find and lock the recipients; after the batch has run, report_records_finish writes.
- * Locks are taken in the order of brands and recipients. Only a report that is recorded alone may be an unsubscribe, because that
- * locks a contact.
+ * Locks are taken in the order of brands and recipients. An unsubscribe locks a contact, so it is recorded alone, or before all
+ * reports of other kinds in the transaction. Of several reports of one kind about one recipient, which follow each other in
+ * `records`, the first counts; the others are repetitions.
  */
 void report_records_ask(const struct work *work, struct report_record *const *records, size_t count, struct db_batch *batch)
     NONNULL(1, 2, 4);
 MUST_CHECK bool report_records_finish(const struct work *work, struct report_record *const *records, size_t count,
                                       const struct db_batch *batch, struct error *err) NONNULL(1, 2, 4, 5);
 
-/* Does both for one report. */
+/* The part of report_records_finish without the rows of report_counts and the delays. Many records are recorded in several parts,
+ * of RECIPIENT_EVENTS_MAX recipients at most, and are counted together at the end, because all reports share rows of report_counts.
+ */
+MUST_CHECK bool report_records_change(const struct work *work, struct report_record *const *records, size_t count,
+                                      const struct db_batch *batch, struct error *err) NONNULL(1, 2, 4, 5);
+
+/* Does all of it for one report. */
 MUST_CHECK bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome,
                               struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Keeps the newest delay of each message for `why`, beside its result. All messages are of one brand. Call it last in a
- * transaction: it locks results. */
+ * transaction: it locks results. Only report_counts_add may follow. */
 struct reported_delay {
     struct message_origin origin;
     const char *diagnostic; /* NULL: none */
@@ -80,6 +87,19 @@ struct reported_delay {
 };
 MUST_CHECK bool report_delays_keep(const struct work *work, const struct reported_delay *delays, size_t count, struct error *err)
     NONNULL(1, 4);
+
+/* Counts reports by brand, day, source, kind and outcome. Those of unknown messages count for the brand 0. */
+struct counted_report {
+    int64_t brand_id;
+    int64_t at_us;
+    const char *source;
+    enum report_kind kind;
+    enum report_outcome outcome;
+};
+MUST_CHECK bool report_counts_add(const struct work *work, const struct counted_report *reports, size_t count, struct error *err)
+    NONNULL(1, 4);
+/* What a recorded report counts as. */
+struct counted_report report_record_counted(const struct report_record *record) NONNULL(1);
 
 /* The names used in data. */
 const char *report_kind_name(enum report_kind kind) RETURNS_NONNULL;

@@ -48,7 +48,7 @@ update send_results e
  where e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal;
 
 -- Counts reports.
--- name: report_counts_add_each :exec
+-- name: report_counts_add :exec
 -- params: brand_ids bigint[], ats timestamptz[], sources text[], kinds text[], outcomes text[]
 insert into report_counts (brand_id, day, source, kind, outcome, count)
 select t.brand_id, (t.at at time zone 'UTC')::date, t.source, t.kind, t.outcome, count(*)
