@@ -13,6 +13,7 @@ enum {
     PREFIX_LEAST_BYTES = 4, /* a shorter word matches whole words only */
     CORRECTED_MAX = 4,
     LIKE_WORDS_MAX = 2000,
+    NEAR_IMAGES = 2000, /* the newest images, whose words correct a wrong spelling */
 };
 
 /* ---- Terms ---- */
@@ -104,6 +105,7 @@ static bool correct_terms(const struct work *work, const struct asset_search_beg
     struct asset_words_like_params params = {
         .brand_id = work->brand_id,
         .patterns = { patterns, pattern_count },
+        .near_images = NEAR_IMAGES,
         .limit = LIKE_WORDS_MAX,
     };
     struct asset_words_like_row *words;
@@ -123,7 +125,11 @@ static bool correct_terms(const struct work *work, const struct asset_search_beg
 /* A first page searches the images that exist now. */
 static bool begin_words(const struct work *work, struct search_terms *terms, struct page_cursor *start, struct error *err)
 {
-    struct asset_search_begin_params params = { .brand_id = work->brand_id, .terms = { terms->queries, terms->count } };
+    struct asset_search_begin_params params = {
+        .brand_id = work->brand_id,
+        .terms = { terms->queries, terms->count },
+        .near_images = NEAR_IMAGES,
+    };
     struct asset_search_begin_row *begin;
     if (!sql_asset_search_begin(work->conn, work->arena, &params, &begin, err))
         return false;

@@ -58,27 +58,38 @@ select id, hash, type, kind, width, height, alt, description, page_url, colours,
  order by id
  limit :limit;
 
--- What a search needs to know before it ranks: the newest image, and the terms (as queries of words) that no image has.
+-- What a search needs to know before it ranks: the newest image, and the terms (as queries of words) that no image has. The newest images
+-- have most terms; those that they have not are looked for in one pass, so the cost does not grow with the number of the terms.
 -- name: asset_search_begin :one
--- params: brand_id bigint, terms text[]
+-- params: brand_id bigint, terms text[], near_images bigint
 -- columns: newest bigint, missing text[]
 with terms as materialized (
     select term, term::tsquery as query, place from unnest(:terms::text[]) with ordinality as t(term, place)
+), newest as materialized (
+    select id, words from assets where brand_id = :brand_id order by assets.id desc limit :near_images
+), rare as materialized (
+    select term, query, place from terms t where not exists (select from newest n where n.words @@ t.query)
+), found as materialized (
+    select distinct unnest(array(select r.place from rare r where a.words @@ r.query)) as place
+      from assets a
+     where a.brand_id = :brand_id and exists (select from rare)
+       and a.words @@ (select string_agg(r.term, ' | ')::tsquery from rare r)
 )
-select coalesce((select max(id) from assets where brand_id = :brand_id), 0),
-       array(select t.term
-               from terms t
-              where not exists (select from assets where brand_id = :brand_id and words @@ t.query)
-              order by t.place);
+select coalesce((select max(id) from newest), 0),
+       array(select r.term from rare r where r.place not in (select f.place from found f) order by r.place);
 
--- Words of a brand's images that have one of these parts, for words that no image has.
+-- Words of a brand's newest images that have one of these parts, for words that no image has. Each word is compared once.
 -- name: asset_words_like :many
--- params: brand_id bigint, patterns text[], limit bigint
+-- params: brand_id bigint, patterns text[], near_images bigint, limit bigint
 -- columns: word text
-select distinct w.word
-  from assets a, unnest(tsvector_to_array(a.words)) as w(word)
- where a.brand_id = :brand_id and w.word like any(:patterns::text[])
- order by w.word
+with newest as materialized (
+    select words from assets where brand_id = :brand_id order by assets.id desc limit :near_images
+), known as materialized (
+    select distinct w.word from newest n, unnest(tsvector_to_array(n.words)) as w(word)
+)
+select word from known
+ where word like any(:patterns::text[])
+ order by word
  limit :limit;
 
 -- The images of a brand that match one of the terms, the best first. A term counts by its place (ts_rank) and by its rarity. Images after

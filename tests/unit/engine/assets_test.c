@@ -591,6 +591,45 @@ static void test_a_search_reads_one_brand(void **state)
     run_sql("drop table plan; delete from assets; delete from brands where name = 'Many'");
 }
 
+static int64_t images_read(void)
+{
+    number_of("select 1::bigint from (select pg_stat_force_next_flush()) as flushed");
+    return number_of("select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'assets'");
+}
+
+/* Twelve words that no image has cost no more passes over the library than one of them. Kept rows would hide a further pass. */
+static void test_a_search_reads_the_library_a_few_times(void **state)
+{
+    (void)state;
+    run_sql("delete from assets;"
+            "insert into assets (brand_id, hash, type, bytes, width, height, frames, words, created_at)"
+            " select %lld, sha256(n::text::bytea), 'png', 9, 1, 1, 1, 'shed:1A', now() from generate_series(1, 300) n;"
+            "analyze assets; set enable_material = off; set plan_cache_mode = force_custom_plan",
+            (long long)work.brand_id);
+    int64_t before = images_read();
+    assert_string_equal(numbers("barn farm field stable meadow orchard river bridge tower castle harbour island"), "");
+    assert_in_range(images_read() - before, 300, 4 * 300 + 10);
+    run_sql("delete from assets; reset enable_material; reset plan_cache_mode");
+}
+
+/* A word that the newest images do not have is found in older ones; only its wrong spelling is not corrected. */
+static void test_wrong_spellings_in_a_large_library(void **state)
+{
+    (void)state;
+    run_sql("delete from assets");
+    keep_described(1, (struct asset){ .alt = "A xylophone" });
+    assert_string_equal(numbers("xylofhone"), "1 ");
+    run_sql("insert into assets (brand_id, hash, type, bytes, width, height, frames, words, created_at)"
+            " select %lld, sha256(n::text::bytea), 'png', 9, 1, 1, 1, 'shed:1A', now() from generate_series(1, 2000) n",
+            (long long)work.brand_id);
+    assert_string_equal(numbers("xylophone"), "1 ");
+    assert_string_equal(numbers("xylophone barn"), "1 ");
+    assert_string_equal(numbers("xylofhone"), "");
+    keep_described(2, (struct asset){ .alt = "A xylophone" });
+    assert_string_equal(numbers("xylofhone"), "2 1 ");
+    run_sql("delete from assets");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +652,8 @@ int main(void)
         TEST(test_vectors_of_queries),
         TEST(test_images_enqueue_the_job_of_vectors),
         TEST(test_a_search_reads_one_brand),
+        TEST(test_a_search_reads_the_library_a_few_times),
+        TEST(test_wrong_spellings_in_a_large_library),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
