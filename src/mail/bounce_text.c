@@ -8,7 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TEXT_MAX_BYTES = 64 * 1024, LINE_MAX_BYTES = 1000 };
+enum {
+    TEXT_MAX_BYTES = 64 * 1024,
+    LINE_MAX_BYTES = 1000,
+    REASON_LEAST_BYTES = 7, /* of the shortest words of says_reason: "blocked" */
+};
 
 /* ---- Codes ---- */
 
@@ -263,7 +267,8 @@ static int rate_line(const char *line)
     bool has_enhanced = enhanced[0] > '2';
     int rate = code != 0 || has_enhanced ? CODE : NO_REASON;
     rate += code != 0 && has_enhanced;
-    return says_reason(line) ? rate + WORDS : rate;
+    bool has_reason = strlen(line) >= REASON_LEAST_BYTES && says_reason(line);
+    return has_reason ? rate + WORDS : rate;
 }
 
 static bool is_blank(const char *line)

@@ -166,12 +166,26 @@ static void test_transfer_encodings(void **state)
     assert_memory_equal(body.data, "abcd", 4);
 }
 
+/* A reason may be the whole line, also the shortest of them. */
+static void test_a_short_reason(void **state)
+{
+    (void)state;
+    ARENA_SCOPE arena = arena_new(0);
+    struct mail_report report;
+    mail_report_read(arena,
+                     text_bytes("From: MAILER-DAEMON@old.example\nReturn-Path: <>\nSubject: failure notice\n\na\n\nblocked\n\nb\n"),
+                     &report);
+    assert_int_equal(report.kind, MAIL_REPORT_FAILED);
+    assert_string_equal(report.diagnostic, "blocked");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms_of_mail_systems),
         cmocka_unit_test(test_the_returned_unsubscribe_field),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_a_short_reason),
         cmocka_unit_test(test_depth_and_parts_are_bounded),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_transfer_encodings),
