@@ -11,17 +11,24 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_MAX_BYTES = 4096, OUTPUT_MAX_BYTES = 256 * 1024, ADDRESS_MAX_BYTES = 320 };
+enum {
+    LINE_MAX_BYTES = 4096,
+    OUTPUT_MAX_BYTES = 256 * 1024,
+    ADDRESS_MAX_BYTES = 320,
+    QUICK_MESSAGE_BYTES = 64 * 1024, /* a larger one is read in the pool of slow calls */
+};
 
 /* Where the reader of a message is in its lines (RFC 5321 §4.5.2). Only CRLF . CRLF ends a message. */
 enum data_state { DATA_LINE_START, DATA_DOT, DATA_DOT_CR, DATA_TEXT, DATA_CR };
 
-enum session_phase { PHASE_COMMANDS, PHASE_DATA, PHASE_CALLS, PHASE_ENDED };
+/* The call of the first recipient is made before those of the others. */
+enum session_phase { PHASE_COMMANDS, PHASE_DATA, PHASE_FIRST_CALL, PHASE_OTHER_CALLS, PHASE_ENDED };
 
-/* One recipient of a message, and its call. */
+/* One recipient of a message, and its call. A recipient that was named before has no call, but the result of the first. */
 struct delivery {
     char address[ADDRESS_MAX_BYTES + 1];
     struct lmtp_session *session;
+    const struct delivery *first; /* of the same address; NULL: this one */
     struct arena *arena;
     struct call call;
     bool is_submitted;
@@ -42,6 +49,7 @@ struct lmtp_session {
     struct buf output;
     struct delivery *deliveries[LMTP_MAX_RECIPIENTS];
     size_t delivery_count;
+    json_t *arguments; /* of the message, read by the call of the first recipient; NULL: not read */
     pthread_mutex_t lock;
     size_t open_calls; /* under the lock */
 };
@@ -74,6 +82,7 @@ static void drop_message(struct lmtp_session *session)
     buf_done(&session->message);
     buf_init(&session->message, MIME_MESSAGE_MAX_BYTES);
     session->delivery_count = 0;
+    session->arguments = NULL;
     session->has_sender = false;
     session->is_out_of_memory = false;
 }
@@ -183,6 +192,26 @@ static bool is_own_address(const struct lmtp_session *session, const char *addre
     return is_role_address(address) || return_path_open(engine, arena, address, &ignored) != RETURN_PATH_NONE;
 }
 
+static const struct delivery *find_recipient(const struct lmtp_session *session, const char *address)
+{
+    for (size_t i = 0; i < session->delivery_count; i++)
+        if (strcasecmp(session->deliveries[i]->address, address) == 0)
+            return session->deliveries[i]->first != NULL ? session->deliveries[i]->first : session->deliveries[i];
+    return NULL;
+}
+
+static void add_recipient(struct lmtp_session *session, const char *address)
+{
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+    if (delivery == NULL)
+        panic(PANIC_NO_MEMORY);
+    memcpy(delivery->address, address, strlen(address) + 1);
+    delivery->session = session;
+    delivery->first = find_recipient(session, address);
+    delivery->arena = delivery->first == NULL ? arena_new(0) : NULL;
+    session->deliveries[session->delivery_count++] = delivery;
+}
+
 static void on_rcpt(struct lmtp_session *session, const char *path)
 {
     char address[ADDRESS_MAX_BYTES + 1];
@@ -193,13 +222,7 @@ static void on_rcpt(struct lmtp_session *session, const char *path)
         return reply(session, "452 4.5.3 There are too many recipients");
     if (!read_path(path, address, &rest) || !is_own_address(session, address))
         return reply(session, "550 5.1.1 This address does not exist here");
-    struct delivery *delivery = calloc(1, sizeof(*delivery));
-    if (delivery == NULL)
-        panic(PANIC_NO_MEMORY);
-    memcpy(delivery->address, address, sizeof(address));
-    delivery->session = session;
-    delivery->arena = arena_new(0);
-    session->deliveries[session->delivery_count++] = delivery;
+    add_recipient(session, address);
     reply(session, "250 2.1.5 Ok");
 }
 
@@ -276,13 +299,14 @@ static void on_delivered(struct call *call)
 
 static void reply_for(struct lmtp_session *session, const struct delivery *delivery)
 {
+    enum error_code error = delivery->first != NULL ? delivery->first->error : delivery->error;
     if (session->is_out_of_memory)
         return reply(session, "452 4.3.1 There is no memory for this message now");
     if (session->message.overflowed)
         return reply(session, "552 5.3.4 The message is too large");
-    if (delivery->error == ERR_NONE)
+    if (error == ERR_NONE)
         return reply(session, "250 2.0.0 The report is recorded");
-    bool is_final = delivery->error == ERR_INVALID_REQUEST || delivery->error == ERR_PAYLOAD_TOO_LARGE;
+    bool is_final = error == ERR_INVALID_REQUEST || error == ERR_PAYLOAD_TOO_LARGE;
     reply(session, is_final ? "554 5.6.0 The report cannot be read" : "451 4.3.0 The report cannot be recorded now");
 }
 
@@ -294,35 +318,74 @@ static void end_message(struct lmtp_session *session)
     session->phase = PHASE_COMMANDS;
 }
 
-static bool prepare_call(struct lmtp_session *session, struct delivery *delivery)
+static struct inbound_mail mail_of(const struct delivery *delivery)
 {
-    struct error err = { .code = ERR_NONE };
-    const struct inbound_mail mail = {
-        .message = { (const unsigned char *)buf_text(&session->message), session->message.size },
+    const struct buf *message = &delivery->session->message;
+    return (struct inbound_mail){
+        .message = { (const unsigned char *)buf_text(message), message->size },
         .return_path = delivery->address,
         .source = "lmtp",
     };
-    if (!inbound_call_fill(&delivery->call, delivery->arena, &mail, &err)) {
-        delivery->error = err.code;
-        return false;
-    }
-    delivery->call.on_completed = on_delivered;
-    delivery->call.transport_data = delivery;
-    delivery->is_submitted = true;
-    return true;
 }
 
-/* A call may complete while it is submitted, so the lock is not held. */
-static void submit_calls(struct lmtp_session *session)
+/* On a thread of the api. No other call of the session is in progress. */
+static void read_message(struct call *call)
 {
-    bool is_refused = session->message.overflowed || session->is_out_of_memory;
-    for (size_t i = 0; !is_refused && i < session->delivery_count; i++)
-        session->open_calls += prepare_call(session, session->deliveries[i]);
-    session->phase = PHASE_CALLS;
-    for (size_t i = 0; i < session->delivery_count; i++)
+    struct delivery *delivery = call->transport_data;
+    struct lmtp_session *session = delivery->session;
+    const struct inbound_mail mail = mail_of(delivery);
+    if (inbound_read(delivery->arena, &mail, &session->arguments, &call->input.refusal))
+        call->input.body = session->arguments;
+}
+
+static void prepare_call(struct lmtp_session *session, struct delivery *delivery)
+{
+    const struct inbound_mail mail = mail_of(delivery);
+    struct call *call = &delivery->call;
+    inbound_call_fill(call, delivery->arena, &mail);
+    if (session->arguments != NULL) {
+        call->input.body = inbound_arguments_for(delivery->arena, session->arguments, delivery->address);
+    } else {
+        call->read_input = read_message;
+        call->reads_much = session->message.size > QUICK_MESSAGE_BYTES;
+    }
+    call->on_completed = on_delivered;
+    call->transport_data = delivery;
+    delivery->is_submitted = true;
+    session->open_calls++;
+}
+
+/* Submits the calls of the recipients from `start` to `end`. A call may complete while it is submitted, so the lock is not held. */
+static void submit_calls(struct lmtp_session *session, size_t start, size_t end)
+{
+    for (size_t i = start; i < end; i++)
+        if (session->deliveries[i]->first == NULL)
+            prepare_call(session, session->deliveries[i]);
+    for (size_t i = start; i < end; i++)
         if (session->deliveries[i]->is_submitted)
             api_submit(session->host->api, &session->deliveries[i]->call);
+}
+
+/* The call of the first recipient reads the message, for all of them. */
+static void begin_calls(struct lmtp_session *session)
+{
+    session->phase = PHASE_FIRST_CALL;
+    if (!session->message.overflowed && !session->is_out_of_memory)
+        submit_calls(session, 0, 1);
+    else
+        session->phase = PHASE_OTHER_CALLS;
     lmtp_session_advance(session);
+}
+
+/* Submits the calls of the other recipients. A message that the first call could not read is not read again. */
+static void continue_calls(struct lmtp_session *session)
+{
+    enum error_code error = session->deliveries[0]->error;
+    session->phase = PHASE_OTHER_CALLS;
+    if (session->arguments != NULL)
+        submit_calls(session, 1, session->delivery_count);
+    for (size_t i = 1; session->arguments == NULL && i < session->delivery_count; i++)
+        session->deliveries[i]->error = error;
 }
 
 bool lmtp_session_is_waiting(struct lmtp_session *session)
@@ -335,7 +398,9 @@ bool lmtp_session_is_waiting(struct lmtp_session *session)
 
 void lmtp_session_advance(struct lmtp_session *session)
 {
-    if (session->phase == PHASE_CALLS && !lmtp_session_is_waiting(session))
+    if (session->phase == PHASE_FIRST_CALL && !lmtp_session_is_waiting(session))
+        continue_calls(session);
+    if (session->phase == PHASE_OTHER_CALLS && !lmtp_session_is_waiting(session))
         end_message(session);
 }
 
@@ -406,7 +471,7 @@ static size_t take_data(struct lmtp_session *session, const char *bytes, size_t 
 {
     for (size_t i = 0; i < size; i++) {
         if (take_data_byte(session, bytes[i])) {
-            submit_calls(session);
+            begin_calls(session);
             return i + 1;
         }
     }

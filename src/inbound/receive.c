@@ -97,20 +97,32 @@ static bool read_mail(void *context, struct error *err)
     return true;
 }
 
-bool inbound_call_fill(struct call *call, struct arena *arena, const struct inbound_mail *mail, struct error *err)
+bool inbound_read(struct arena *arena, const struct inbound_mail *mail, json_t **ret_arguments, struct error *err)
 {
     struct reading reading = { arena, mail, NULL };
-    if (!guard_run(read_mail, &reading, "message", err))
-        return false;
+    bool is_read = guard_run(read_mail, &reading, "message", err);
+    *ret_arguments = is_read ? reading.arguments : NULL;
+    return is_read;
+}
+
+/* The members are shared: nobody changes them. */
+json_t *inbound_arguments_for(struct arena *arena, json_t *arguments, const char *return_path)
+{
+    json_t *body = json_in_arena(arena, json_copy(arguments));
+    set_text(body, "returnPath", return_path);
+    return body;
+}
+
+void inbound_call_fill(struct call *call, struct arena *arena, const struct inbound_mail *mail)
+{
     *call = (struct call){
         .arena = arena,
         .transport = strcmp(mail->source, "command") == 0 ? TRANSPORT_COMMAND_LINE : TRANSPORT_MAIL,
         .candidates = api_mail_report,
-        .input = { .flat = true, .reading = INPUT_EXACT, .body = reading.arguments },
+        .input = { .flat = true, .reading = INPUT_EXACT },
         .request_id = api_request_id(arena),
         .credit_cost = -1,
     };
-    return true;
 }
 
 /* ---- Waiting for the record ---- */
@@ -135,8 +147,11 @@ bool inbound_receive(struct api *api, struct arena *arena, const struct inbound_
 {
     struct waiting waiting = { .lock = PTHREAD_MUTEX_INITIALIZER, .completion = PTHREAD_COND_INITIALIZER };
     struct call *call = arena_alloc(arena, sizeof(*call));
-    if (!inbound_call_fill(call, arena, mail, err))
+    json_t *arguments;
+    if (!inbound_read(arena, mail, &arguments, err))
         return false;
+    inbound_call_fill(call, arena, mail);
+    call->input.body = arguments;
     call->on_completed = on_received;
     call->transport_data = &waiting;
     api_submit(api, call);

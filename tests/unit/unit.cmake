@@ -42,6 +42,9 @@ foreach(file ${unit_tests})
     add_dependencies(unit_${module} ${name})
 endforeach()
 
+# It runs the calls of a session itself.
+target_link_options(inbound_lmtp_session_test PRIVATE -Wl,--wrap=api_submit)
+
 # These tests measure real time, so the runner of the suite runs each of them alone.
 foreach(name api_checks_test api_executor_test api_parked_calls_test db_faults_test mcp_stdio_test smtp_event_loop_test)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
