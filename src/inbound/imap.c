@@ -18,8 +18,9 @@
 #include <string.h>
 
 enum {
-    COMMAND_TIMEOUT_S = 120,
-    POLL_MAX_S = 600,   /* no further message is fetched in a poll */
+    COMMAND_TIMEOUT_S = 60,
+    SILENCE_S = 20,     /* of a server, which ends a command */
+    POLL_MAX_S = 30,    /* no further message is fetched in a poll: one thread polls all mailboxes */
     STORED_EVERY_S = 2, /* how often stored mailboxes are looked for */
     ANSWER_MAX_BYTES = 256 * 1024,
 };
@@ -28,7 +29,8 @@ static_assert(POLL_MAX_S + 2 * COMMAND_TIMEOUT_S < MAILBOX_LEASE_S, "a claim out
 
 struct mailbox_source {
     struct imap_address address;
-    int64_t due_us; /* monotonic */
+    int64_t due_us;   /* monotonic */
+    int64_t pause_us; /* after the last poll, which failed; 0: it did not */
 };
 
 struct imap_poller {
@@ -126,6 +128,7 @@ static const char *poll_mailbox(struct imap_client *client, struct imap_poller *
     buf_init(&answer, ANSWER_MAX_BYTES);
     snprintf(search, sizeof(search), "UID SEARCH UNDELETED UNFLAGGED SMALLER %d", MIME_MESSAGE_MAX_BYTES + 1);
     imap_client_use(client, address, COMMAND_TIMEOUT_S * 1000);
+    imap_client_set_silence(client, SILENCE_S);
     const char *problem = run_command(client, "", search, &answer); /* the messages that are neither recorded nor refused */
     if (problem != NULL)
         return problem;
@@ -195,13 +198,13 @@ static bool poll_next_stored(struct imap_client *client, struct imap_poller *pol
     return claim == NULL || poll_claimed(client, poller, &work, claim, err);
 }
 
+/* Polls one of them, so that the mailboxes of the option have their turns. */
 static void poll_stored(struct imap_client *client, struct imap_poller *poller)
 {
     struct error err = { .code = ERR_NONE };
-    bool has_polled = true;
-    bool ok = true;
-    for (int polls = 0; polls < MAILBOXES_MAX && has_polled && ok && has_database(poller) && !must_stop(poller); polls++)
-        ok = poll_next_stored(client, poller, &has_polled, &err);
+    bool has_polled = false;
+    bool ok = !has_database(poller) || poll_next_stored(client, poller, &has_polled, &err);
+    poller->stored_due_us = clock_monotonic_us() + (has_polled && ok ? 0 : STORED_EVERY_S * US_PER_S);
     if (!ok) {
         if (!poller->has_failed)
             log_failure("imap.database", &err);
@@ -239,6 +242,17 @@ static struct mailbox_source *next_source(struct imap_poller *poller)
     return next;
 }
 
+/* The pause after a poll doubles while polls fail, as that of a stored mailbox does. */
+static int64_t pause_after(struct mailbox_source *source, bool has_failed)
+{
+    int64_t every_us = source->address.every_us;
+    int64_t longest_us = MAILBOX_PAUSE_MAX_S * US_PER_S;
+    int64_t doubled_us = 2 * source->pause_us < longest_us ? 2 * source->pause_us : longest_us;
+    int64_t pause_us = has_failed && doubled_us > every_us ? doubled_us : every_us;
+    source->pause_us = has_failed ? pause_us : 0;
+    return pause_us;
+}
+
 static void *poller_run(void *argument)
 {
     struct imap_poller *poller = argument;
@@ -248,11 +262,10 @@ static void *poller_run(void *argument)
         if (!wait_until(poller, source != NULL ? source->due_us : poller->stored_due_us))
             break;
         if (source != NULL) {
-            (void)poll_mailbox(client, poller, &source->address);
-            source->due_us = clock_monotonic_us() + source->address.every_us;
+            bool has_failed = poll_mailbox(client, poller, &source->address) != NULL;
+            source->due_us = clock_monotonic_us() + pause_after(source, has_failed);
         } else {
             poll_stored(client, poller);
-            poller->stored_due_us = clock_monotonic_us() + STORED_EVERY_S * US_PER_S;
         }
     }
     imap_client_free(client);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { URL_MAX_BYTES = 8192 };
+enum { URL_MAX_BYTES = 8192, LEAST_BYTES_A_S = 1024 };
 
 struct imap_client {
     CURL *curl;
@@ -85,6 +85,14 @@ void imap_client_use(struct imap_client *client, const struct imap_address *addr
 void imap_client_set_timeout(struct imap_client *client, int64_t command_ms)
 {
     curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, (long)command_ms);
+}
+
+/* libcurl counts the bytes of a message only, and the time of each other answer. */
+void imap_client_set_silence(struct imap_client *client, int silence_s)
+{
+    curl_easy_setopt(client->curl, CURLOPT_LOW_SPEED_LIMIT, (long)LEAST_BYTES_A_S);
+    curl_easy_setopt(client->curl, CURLOPT_LOW_SPEED_TIME, (long)silence_s);
+    curl_easy_setopt(client->curl, CURLOPT_SERVER_RESPONSE_TIMEOUT, (long)silence_s);
 }
 
 const char *imap_client_run(struct imap_client *client, const char *path, const char *command, struct buf *out)

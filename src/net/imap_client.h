@@ -28,6 +28,10 @@ void imap_client_free(struct imap_client *client);
  */
 void imap_client_use(struct imap_client *client, const struct imap_address *address, int64_t command_ms) NONNULL(1, 2);
 
+/* A command of the mailbox in use also ends when the server says nothing for `silence_s`, or less than 1 KB a second of a message.
+ */
+void imap_client_set_silence(struct imap_client *client, int silence_s) NONNULL(1);
+
 /* Sets the longest time of a command anew. */
 void imap_client_set_timeout(struct imap_client *client, int64_t command_ms) NONNULL(1);
 

@@ -123,6 +123,7 @@ bool mailbox_polled(const struct work *work, int64_t id, const char *problem, in
         .id = id,
         .problem = problem,
         .every_s = (double)every_us / (double)US_PER_S,
+        .pause_max_s = MAILBOX_PAUSE_MAX_S,
     };
     return sql_report_mailbox_polled(work->conn, work->arena, &params, NULL, err);
 }

@@ -15,7 +15,8 @@
 enum {
     MAILBOXES_MAX = 50,
     MAILBOX_ADDRESS_MAX_CHARS = 1000,
-    MAILBOX_LEASE_S = 900, /* longer than a poll may take */
+    MAILBOX_LEASE_S = 900,     /* longer than a poll may take */
+    MAILBOX_PAUSE_MAX_S = 600, /* of a mailbox whose polls fail, unless it is polled less often anyway */
 };
 
 /* A mailbox that this process may poll. */
@@ -46,7 +47,8 @@ MUST_CHECK bool mailbox_claim(const struct work *work, struct mailbox_claim **re
 MUST_CHECK bool mailbox_password(const struct work *work, struct arena *secrets, const struct mailbox_claim *claim,
                                  const char **ret_password, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Ends a claim. `problem` is shown to the operator; NULL: the poll succeeded. */
+/* Ends a claim. `problem` is shown to the operator; NULL: the poll succeeded. The next poll comes after `every_us`, or when this
+ * and the poll before have failed, after double the time between the two, up to MAILBOX_PAUSE_MAX_S. */
 MUST_CHECK bool mailbox_polled(const struct work *work, int64_t id, const char *problem, int64_t every_us, struct error *err)
     NONNULL(1, 5);
 

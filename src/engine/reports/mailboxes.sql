@@ -59,11 +59,14 @@ update report_mailboxes
                 for update skip locked)
 returning id, address, password;
 
--- Notes the end of a poll, and when the next one is due.
+-- Notes the end of a poll, and when the next one is due. The pause doubles while polls fail.
 -- name: report_mailbox_polled :exec
--- params: id bigint, problem text null, every_s float8
+-- params: id bigint, problem text null, every_s float8, pause_max_s float8
 update report_mailboxes
-   set due_at = clock_timestamp() + make_interval(secs => :every_s), polled_at = clock_timestamp(), problem = :problem
+   set due_at = clock_timestamp() + greatest(make_interval(secs => :every_s),
+           case when :problem is not null and problem is not null
+                then least(2 * (clock_timestamp() - polled_at), make_interval(secs => :pause_max_s)) end),
+       polled_at = clock_timestamp(), problem = :problem
  where organization_id = 0 and id = :id;
 
 -- Passwords that another master key sealed, after a position, locked.

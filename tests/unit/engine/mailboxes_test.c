@@ -125,6 +125,29 @@ static void test_one_process_polls(void **state)
     assert_int_equal(number_of("select count(*) from report_mailboxes where problem is not null"), 0);
 }
 
+/* The seconds until the next poll of a mailbox that was polled `ago` seconds before. */
+static int64_t pause_after(int64_t id, int64_t ago, const char *problem)
+{
+    struct error err;
+    run_sql("update report_mailboxes set polled_at = clock_timestamp() - interval '%lld s'", (long long)ago);
+    assert_ok(mailbox_polled(&work, id, problem, 60 * INT64_C(1000000), &err), &err);
+    return number_of("select round(extract(epoch from due_at - polled_at))::bigint from report_mailboxes");
+}
+
+/* The pause doubles while polls fail, up to a bound. */
+static void test_pauses_after_failures(void **state)
+{
+    (void)state;
+    int64_t id = add(address);
+    assert_int_equal(pause_after(id, 100, NULL), 60);
+    assert_int_equal(pause_after(id, 100, "Timeout was reached"), 60);
+    assert_in_range(pause_after(id, 100, "Timeout was reached"), 200, 300);
+    assert_int_equal(pause_after(id, 10, "Timeout was reached"), 60);
+    assert_int_equal(pause_after(id, 5000, "Timeout was reached"), MAILBOX_PAUSE_MAX_S);
+    assert_int_equal(pause_after(id, 5000, NULL), 60);
+    assert_int_equal(pause_after(id, 5000, "Timeout was reached"), 60);
+}
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -156,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_passwords_are_sealed, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_passwords_are_sealed_anew, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_one_process_polls, begin, world_leave),
+        cmocka_unit_test_setup_teardown(test_pauses_after_failures, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_bounds, begin, world_leave),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
