@@ -9,17 +9,26 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+struct pool_thread {
+    struct executor *executor;
+    pthread_t id;
+    pthread_cond_t woken;
+    bool is_woken;
+    struct pool_thread *next_idle; /* which has waited longer */
+};
+
 struct executor {
     struct executor_config config;
     pthread_mutex_t lock;
-    pthread_cond_t work;  /* a call was queued, or the executor stops */
     pthread_cond_t empty; /* no call is queued or running */
     struct fair_queue *queue;
     int running;
     int batching; /* the running threads that run a batch */
     int idle;
+    int waking; /* were idle, and have not looked for work yet */
+    struct pool_thread *first_idle;
     bool stopping;
-    pthread_t *threads;
+    struct pool_thread *threads;
     int thread_count;
 };
 
@@ -42,16 +51,53 @@ static struct queue_shares shares_of(const struct executor_config *config)
 struct executor *executor_new(const struct executor_config *config)
 {
     struct executor *executor = calloc(1, sizeof(*executor));
-    pthread_t *threads = calloc((size_t)config->threads, sizeof(*threads));
+    struct pool_thread *threads = calloc((size_t)config->threads, sizeof(*threads));
     if (executor == NULL || threads == NULL)
         panic(PANIC_NO_MEMORY);
     executor->config = *config;
     executor->threads = threads;
     executor->queue = fair_queue_new(shares_of(config), config->activity);
     pthread_mutex_init(&executor->lock, NULL);
-    pthread_cond_init(&executor->work, NULL);
     pthread_cond_init(&executor->empty, NULL);
+    for (int i = 0; i < config->threads; i++) {
+        threads[i].executor = executor;
+        pthread_cond_init(&threads[i].woken, NULL);
+    }
     return executor;
+}
+
+/* ---- Idle threads ---- */
+
+/* Takes the thread that became idle last: its connection, and the server process behind it, are still in the processor's caches.
+ * The caller signals `woken`. NULL when no thread is idle. */
+static struct pool_thread *take_idle(struct executor *executor)
+{
+    struct pool_thread *thread = executor->first_idle;
+    if (thread == NULL)
+        return NULL;
+    executor->first_idle = thread->next_idle;
+    executor->idle--;
+    executor->waking++;
+    thread->is_woken = true;
+    return thread;
+}
+
+/* Called after the lock is released: a thread that is woken under the lock would wait for it at once. */
+static void wake(struct pool_thread *thread)
+{
+    if (thread != NULL)
+        pthread_cond_signal(&thread->woken);
+}
+
+static void wait_idle(struct executor *executor, struct pool_thread *thread)
+{
+    thread->is_woken = false;
+    thread->next_idle = executor->first_idle;
+    executor->first_idle = thread;
+    executor->idle++;
+    while (!thread->is_woken)
+        pthread_cond_wait(&thread->woken, &executor->lock);
+    executor->waking--;
 }
 
 /* ---- A thread ---- */
@@ -62,25 +108,25 @@ static bool has_work(struct executor *executor, enum queue_kind *ret_kind)
 }
 
 /* Waits for the next call or batch of single calls. False when the executor stops. */
-static bool take_work(struct executor *executor, struct taken *taken)
+static bool take_work(struct executor *executor, struct pool_thread *thread, struct taken *taken)
 {
     enum queue_kind kind;
+    struct pool_thread *next = NULL;
     taken->count = 0;
     pthread_mutex_lock(&executor->lock);
-    executor->idle++;
     while (!executor->stopping && !has_work(executor, &kind))
-        pthread_cond_wait(&executor->work, &executor->lock);
-    executor->idle--;
+        wait_idle(executor, thread);
     if (!executor->stopping) {
         fair_queue_take(executor->queue, kind, taken);
         executor->running++;
         taken->running = executor->running;
         executor->batching += kind == QUEUE_SINGLES;
         /* The end of a batch makes room for several organizations, so one thread wakes the next. */
-        if (executor->idle > 0 && has_work(executor, &kind))
-            pthread_cond_signal(&executor->work);
+        if (has_work(executor, &kind))
+            next = take_idle(executor);
     }
     pthread_mutex_unlock(&executor->lock);
+    wake(next);
     return taken->count > 0;
 }
 
@@ -148,7 +194,8 @@ static void run_taken(struct executor *executor, struct db_conn **conn, const st
 
 static void *executor_thread(void *argument)
 {
-    struct executor *executor = argument;
+    struct pool_thread *thread = argument;
+    struct executor *executor = thread->executor;
     DB_CONN_SCOPE conn = NULL;
     struct taken taken;
     (void)pthread_setname_np(pthread_self(), executor->config.name);
@@ -156,7 +203,7 @@ static void *executor_thread(void *argument)
         scheduling_slow_thread();
     else
         scheduling_reset(); /* a thread inherits the policy of the thread that starts it */
-    while (take_work(executor, &taken)) {
+    while (take_work(executor, thread, &taken)) {
         run_taken(executor, &conn, &taken);
         note_completed(executor, &taken);
     }
@@ -169,22 +216,20 @@ static bool start_thread(struct executor *executor, int threads_max)
 {
     if (executor->thread_count >= threads_max)
         return executor->thread_count > 0;
-    if (pthread_create(&executor->threads[executor->thread_count], NULL, executor_thread, executor) == 0)
+    struct pool_thread *thread = &executor->threads[executor->thread_count];
+    if (pthread_create(&thread->id, NULL, executor_thread, thread) == 0)
         executor->thread_count++;
     return executor->thread_count > 0;
 }
 
-/* Wakes a thread for one more call. Starts one when fewer threads are idle than calls wait. Single calls use at most `batchers`
- * threads beside those that serve other calls, so few connections are in use. */
-static bool call_thread(struct executor *executor, bool is_single)
+/* True when a thread is idle for one more call, or was started. Single calls use at most `batchers` threads beside those that serve
+ * other calls, so few connections are in use. */
+static bool has_thread(struct executor *executor, bool is_single)
 {
     const struct executor_config *config = &executor->config;
     int enough = is_single ? config->batchers + executor->running - executor->batching : config->threads;
     int threads_max = enough < config->threads ? enough : config->threads;
-    if (fair_queue_count(executor->queue) >= (size_t)executor->idle && !start_thread(executor, threads_max))
-        return false;
-    pthread_cond_signal(&executor->work);
-    return true;
+    return fair_queue_count(executor->queue) < (size_t)(executor->idle + executor->waking) || start_thread(executor, threads_max);
 }
 
 static bool has_place(const struct executor *executor, const struct call_state *state, size_t queue_max)
@@ -195,20 +240,38 @@ static bool has_place(const struct executor *executor, const struct call_state *
            fair_queue_count(executor->queue) / EXECUTOR_QUEUE_SHARES < queue_max;
 }
 
+/* A thread that was woken for an older call takes all single calls that wait, unless it takes another call. */
+static bool awaits_batcher(const struct executor *executor)
+{
+    return executor->waking > 0 && !fair_queue_has(executor->queue, QUEUE_OTHERS);
+}
+
+/* When the organization is at its bound, or enough batchers run, no further thread can take this call: a running one takes it
+ * next. */
+static bool needs_thread(const struct executor *executor, const struct call_state *state, enum queue_kind kind)
+{
+    if (!fair_queue_has_room(executor->queue, state->turn.organization_id, kind))
+        return false;
+    return kind != QUEUE_SINGLES || (executor->batching < executor->config.batchers && !awaits_batcher(executor));
+}
+
 static bool queue_call(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
 {
     bool batches = is_single && executor->config.batchers > 0;
+    enum queue_kind kind = batches ? QUEUE_SINGLES : QUEUE_OTHERS;
     if (executor->config.activity != NULL)
         activity_note(executor->config.activity, state->turn.organization_id);
     pthread_mutex_lock(&executor->lock);
-    /* When enough batchers run, no further thread is needed: one of them takes this single call with its next batch, or a thread
-     * that was woken for an older call takes it. */
-    bool needs_thread = !batches || executor->batching < executor->config.batchers;
+    struct pool_thread *idle = NULL;
+    bool wakes = needs_thread(executor, state, kind);
     bool stopping = executor->stopping;
-    bool accepted = !stopping && has_place(executor, state, queue_max) && (!needs_thread || call_thread(executor, batches));
+    bool accepted = !stopping && has_place(executor, state, queue_max) && (!wakes || has_thread(executor, batches));
     if (accepted)
-        fair_queue_add(executor->queue, state, batches ? QUEUE_SINGLES : QUEUE_OTHERS);
+        fair_queue_add(executor->queue, state, kind);
+    if (accepted && wakes)
+        idle = take_idle(executor);
     pthread_mutex_unlock(&executor->lock);
+    wake(idle);
     if (accepted)
         return true;
     err->retry_after_s = 1;
@@ -245,7 +308,9 @@ void executor_stop(struct executor *executor, int wait_ms)
         waited = pthread_cond_clockwait(&executor->empty, &executor->lock, CLOCK_MONOTONIC, &until);
     executor->stopping = true;
     struct call_state *left = fair_queue_clear(executor->queue);
-    pthread_cond_broadcast(&executor->work);
+    struct pool_thread *idle;
+    while ((idle = take_idle(executor)) != NULL)
+        wake(idle);
     int threads = executor->thread_count;
     pthread_mutex_unlock(&executor->lock);
 
@@ -253,7 +318,7 @@ void executor_stop(struct executor *executor, int wait_ms)
     fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping.");
     refuse_all(executor, left, &why);
     for (int i = 0; i < threads; i++)
-        pthread_join(executor->threads[i], NULL);
+        pthread_join(executor->threads[i].id, NULL);
     executor->thread_count = 0;
 }
 
@@ -261,7 +326,8 @@ void executor_free(struct executor *executor)
 {
     if (executor == NULL)
         return;
-    pthread_cond_destroy(&executor->work);
+    for (int i = 0; i < executor->config.threads; i++)
+        pthread_cond_destroy(&executor->threads[i].woken);
     pthread_cond_destroy(&executor->empty);
     pthread_mutex_destroy(&executor->lock);
     fair_queue_free(executor->queue);

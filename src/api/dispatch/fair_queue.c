@@ -243,6 +243,12 @@ static bool has_room(const struct fair_queue *queue, const struct queue_organiza
            (kind != QUEUE_SINGLES || organization->batchers < batchers_of(queue, organization));
 }
 
+bool fair_queue_has_room(const struct fair_queue *queue, int64_t organization_id, enum queue_kind kind)
+{
+    const struct queue_organization *organization = find_organization(queue, organization_id);
+    return organization == NULL || has_room(queue, organization, kind);
+}
+
 /* The organization whose turn is next; NULL when all that wait are at their bound. An organization with calls in the batch `taking`
  * may add more of them. At most as many organizations are at their bound as the threads have in their batches. */
 static struct queue_organization *next_organization(const struct fair_queue *queue, enum queue_kind kind, uint64_t taking)
@@ -309,6 +315,11 @@ struct call_state *fair_queue_clear(struct fair_queue *queue)
         }
     }
     return all;
+}
+
+bool fair_queue_has(const struct fair_queue *queue, enum queue_kind kind)
+{
+    return queue->first[kind] != NULL;
 }
 
 size_t fair_queue_count(const struct fair_queue *queue)

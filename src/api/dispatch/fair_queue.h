@@ -50,7 +50,13 @@ void fair_queue_free(struct fair_queue *queue);
 /* Appends a call to the line of state->turn. */
 void fair_queue_add(struct fair_queue *queue, struct call_state *state, enum queue_kind kind) NONNULL(1, 2);
 
-/* Finds the kind of the calls that a free thread takes next. False when every waiting call belongs to a organization at its bound.
+/* True when a call of this kind waits. */
+bool fair_queue_has(const struct fair_queue *queue, enum queue_kind kind) NONNULL(1);
+
+/* True when a further thread may serve a call of this organization. */
+bool fair_queue_has_room(const struct fair_queue *queue, int64_t organization_id, enum queue_kind kind) NONNULL(1);
+
+/* Finds the kind of the calls that a free thread takes next. False when every waiting call belongs to an organization at its bound.
  * `may_batch` is false when no further thread may run a batch. */
 bool fair_queue_next(const struct fair_queue *queue, bool may_batch, enum queue_kind *ret_kind) NONNULL(1, 3);
 

@@ -6,7 +6,9 @@
 #include "api/dispatch/executor.h"
 #include "base/clock.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,6 +381,58 @@ static void test_a_batcher_is_left_to_others(void **state)
     gate(false);
     end(executor);
     assert_int_equal(seen.ran, 7);
+}
+
+static int threads_of_process(void)
+{
+    struct dirent **entries;
+    int count = scandir("/proc/self/task", &entries, NULL, NULL);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return count;
+}
+
+/* A thread that finds nothing to do costs a switch of the processor, and its connection a session of the server. */
+static void test_a_call_that_must_wait_starts_no_thread(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(4, 1000, 3);
+    gate(true);
+    for (int i = 0; i < 2; i++) {
+        submit_for(executor, 1, 1, i, 1, true);
+        wait_until_inside(i + 1);
+    }
+    int threads = threads_of_process();
+    submit_for(executor, 1, 1, 2, 20, true);
+    assert_int_equal(threads_of_process(), threads);
+    submit_for(executor, 2, 1, 22, 1, true);
+    assert_int_equal(threads_of_process(), threads + 1);
+    wait_until_inside(3);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 23);
+}
+
+/* A single call counts on the thread that was woken just before it. That thread may take a call that does not end. */
+static void test_a_woken_thread_takes_another_call(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 50 }; /* in most of them the first thread is idle again when the second call comes */
+    for (int round = 0; round < ROUNDS; round++) {
+        struct executor *executor = executor_with(3, 1000, 3);
+        int first = 3 * round;
+        submit_for(executor, 1, 1, first, 1, false);
+        wait_until(&seen.ran, first + 1);
+        sched_yield();
+        gate(true);
+        submit_for(executor, 1, 1, first + 1, 1, false);
+        submit_for(executor, 2, 1, first + 2, 1, true);
+        wait_until_inside(2);
+        gate(false);
+        end(executor);
+    }
+    assert_int_equal(seen.ran, 3 * ROUNDS);
 }
 
 /* While a batch of them runs, such calls gather for the next one, and leave the other batchers to other calls. */
@@ -786,6 +840,8 @@ int main(void)
         TEST(test_threads_start_when_needed),
         TEST(test_a_thread_is_left_to_others),
         TEST(test_a_batcher_is_left_to_others),
+        TEST(test_a_call_that_must_wait_starts_no_thread),
+        TEST(test_a_woken_thread_takes_another_call),
         TEST(test_one_batch_of_calls_that_lock_common_rows_runs_at_a_time),
         TEST(test_a_turn_has_bounds_of_its_own),
         TEST(test_organizations_and_brands_take_turns),
