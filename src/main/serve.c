@@ -33,6 +33,7 @@ enum {
     STATEMENT_TIMEOUT_MS = 60000,
     POLL_MS = 1000,
     MMAP_THRESHOLD_BYTES = 256 * 1024,
+    TRIM_THRESHOLD_BYTES = 1024 * 1024,
     HOST_NAME_BYTES = 256,
     DESCRIPTORS = 8192, /* for all connections and other open files */
 };
@@ -289,8 +290,10 @@ int command_serve(const struct process *process, const struct options *options)
 {
     signals_block();
     allow_descriptors();
-    /* Large buffers, such as bodies, go back to the system when they are freed. glibc would raise a threshold that is not set. */
+    /* Large buffers, such as bodies, go back to the system when they are freed. glibc would raise a threshold that is not set. What
+     * the calls free again and again stays: its pages would be given back and fetched with each call. */
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     struct error err = { .code = ERR_NONE };
     struct limit_store *limit_store = NULL;
     if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))

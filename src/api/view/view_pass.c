@@ -37,18 +37,28 @@ static char next_byte(struct copier *copier)
 /* The place behind the string that begins at `at`. */
 static size_t string_end(const char *text, size_t size, size_t at)
 {
-    for (at++; at < size && text[at] != '"'; at++) {
-        if (text[at] == '\\')
-            at++;
+    const char *begin = text + at + 1;
+    const char *end = text + size;
+    for (const char *quote = begin; quote < end && (quote = memchr(quote, '"', (size_t)(end - quote))) != NULL; quote++) {
+        const char *escape = quote;
+        while (escape > begin && escape[-1] == '\\')
+            escape--;
+        if ((quote - escape) % 2 == 0)
+            return (size_t)(quote + 1 - text);
     }
-    return at < size ? at + 1 : size;
+    return size;
+}
+
+static bool ends_scalar(char byte)
+{
+    return byte == ',' || byte == ']' || byte == '}' || is_space(byte);
 }
 
 static size_t scalar_end(const char *text, size_t size, size_t at)
 {
     if (text[at] == '"')
         return string_end(text, size, at);
-    while (at < size && strchr(",]}", text[at]) == NULL && !is_space(text[at]))
+    while (at < size && !ends_scalar(text[at]))
         at++;
     return at;
 }
@@ -93,6 +103,26 @@ static bool copy_scalar(struct copier *copier)
     return (size == 2 && copier->text[begin] == '"') || (size == 4 && copier->text[begin] == 'n');
 }
 
+static bool begins_scalar(char byte)
+{
+    return byte != '{' && byte != '[' && byte != ']' && byte != '\0';
+}
+
+/* Copies the scalars of a list up to the next item of another kind, `max` at most, in one piece. Gives their number. */
+static size_t copy_scalars(struct copier *copier, size_t max)
+{
+    size_t begin = copier->at;
+    size_t end;
+    size_t count = 0;
+    do {
+        end = copier->at = scalar_end(copier->text, copier->size, copier->at);
+        count++;
+    } while (count < max && next_byte(copier) == ',' && (copier->at++, begins_scalar(next_byte(copier))));
+    copier->at = end;
+    buf_add(copier->pass->out, copier->text + begin, end - begin);
+    return count;
+}
+
 /* Copies at most `max_items` items. True for an empty list. */
 static bool copy_list(struct copier *copier, size_t max_items, bool *ret_has_more)
 {
@@ -108,9 +138,14 @@ static bool copy_list(struct copier *copier, size_t max_items, bool *ret_has_mor
             *ret_has_more = true;
             copier->at = value_end(copier->text, copier->size, copier->at);
         } else {
-            if (items++ > 0)
+            if (items > 0)
                 buf_add_char(out, ',');
-            (void)copy_value(copier);
+            if (begins_scalar(byte)) {
+                items += copy_scalars(copier, max_items - items);
+            } else {
+                items++;
+                (void)copy_value(copier);
+            }
         }
     }
     copier->at++;
