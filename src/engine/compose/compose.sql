@@ -21,4 +21,4 @@ select c.first_name, c.last_name, c.user_id,
               cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
               order by f.place)
   from contacts c
- where c.brand_id = :brand_id and c.email_key = :email_key;
+ where c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key;

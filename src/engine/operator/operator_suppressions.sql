@@ -12,7 +12,7 @@ select encode(address_hash, 'hex'), reason, source, evidence, created_at, expire
 -- name: operator_suppression_contact :one
 -- params: brand_id bigint, email_key text
 -- columns: subscribed boolean
-select subscribed from contacts where brand_id = :brand_id and email_key = :email_key for update;
+select subscribed from contacts where brand_id = (select :brand_id::bigint) and email_key = :email_key for update;
 
 -- The suppression of an address, behind a lock.
 -- name: operator_suppression :one
@@ -39,7 +39,7 @@ update suppressions
 -- Subscribes the contact of an address again.
 -- name: operator_suppression_subscribe :exec
 -- params: brand_id bigint, email_key text, now timestamptz
-update contacts set subscribed = true, updated_at = :now where brand_id = :brand_id and email_key = :email_key and not subscribed;
+update contacts set subscribed = true, updated_at = :now where brand_id = (select :brand_id::bigint) and email_key = :email_key and not subscribed;
 
 -- Suppresses addresses of a file, each with the time of its event.
 -- name: operator_suppressions_import :exec

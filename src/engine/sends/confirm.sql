@@ -25,7 +25,7 @@ select c.email, c.first_name, c.last_name, c.user_id,
               cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
               order by f.place)
   from contacts c
- where c.brand_id = :brand_id and c.email_key = :email_key;
+ where c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key;
 
 -- Marks a token as used by a send or a launch. No row when it was used or declined before. Tokens that expired more than a day ago are deleted.
 -- name: send_confirmation_use :one

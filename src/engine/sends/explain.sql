@@ -15,7 +15,7 @@ with person as (
                      where brand_id = :brand_id and event_type = any (:event_types::text[]) and email_key = :email_key
                      group by event_type) a) as activity
       from (values (1)) as one
-      left join contacts c on c.brand_id = :brand_id and c.email_key = :email_key
+      left join contacts c on c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key
       left join contact_validations v on v.brand_id = c.brand_id and v.contact_id = c.id
       left join suppressions_at(:brand_id, :now) p on p.address_hash = decode(:address_hash, 'hex')
 ), campaigns as (

@@ -20,7 +20,7 @@ select b.organization_id, b.name, d.id, d.name, d.default_from_email, coalesce(d
 -- columns: email text, contact_id bigint
 select coalesce(c.email, e.recipient_email), coalesce(c.id, 0)
   from (values (1)) as one (row)
-  left join contacts c on c.brand_id = :brand_id and c.email_key = :email_key
+  left join contacts c on c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key
   left join lateral (
          select recipient_email
            from events

@@ -39,7 +39,7 @@ select c.id, c.email,
                           'createdAt', to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                           'updatedAt', to_char(c.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
   from contacts c
- where c.brand_id = :brand_id and c.email_key = :email_key;
+ where c.brand_id = (select :brand_id::bigint) and c.email_key = :email_key;
 
 -- Contacts, in the order of their addresses.
 -- name: simulation_contacts :many
