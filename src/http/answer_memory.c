@@ -1,12 +1,13 @@
 #include "http/answer_memory.h"
 
 #include "base/panic.h"
+#include "http/memory_share.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1024, RETRY_AFTER_S = 2, UNKNOWN_PART = 8, ADDRESS_PART = 4 * UNKNOWN_PART };
+enum { BUCKETS = 1024, RETRY_AFTER_S = 2, ORGANIZATION_PART = 4 };
 
 /* What an organization or an address holds. */
 struct holder {
@@ -17,7 +18,7 @@ struct holder {
 };
 
 struct answer_memory {
-    size_t max_bytes;
+    struct memory_rule rule;
     atomic_uint refs;
     atomic_size_t used; /* written under the lock */
 
@@ -31,7 +32,11 @@ struct answer_memory *answer_memory_new(size_t max_bytes)
     struct answer_memory *memory = calloc(1, sizeof(*memory));
     if (memory == NULL)
         panic(PANIC_NO_MEMORY);
-    memory->max_bytes = max_bytes;
+    memory->rule = (struct memory_rule){
+        .max_bytes = max_bytes,
+        .organization_max_bytes = max_bytes / ORGANIZATION_PART,
+        .times_free = 1,
+    };
     memory->refs = 1;
     pthread_mutex_init(&memory->lock, NULL);
     return memory;
@@ -63,14 +68,14 @@ static struct holder **find_holder(struct answer_memory *memory, const struct an
 
 /* ---- Whether there is room ---- */
 
-static bool owner_has_room(struct answer_memory *memory, const struct answer_share *owner)
+static bool owner_has_room(struct answer_memory *memory, const struct answer_share *owner, const struct memory_shares *shares)
 {
     bool is_unknown = owner->organization_id == 0;
     bool is_named = !is_unknown || owner->address != 0;
     pthread_mutex_lock(&memory->lock);
     const struct holder *holder = is_named ? *find_holder(memory, owner) : NULL;
-    bool has_room = holder == NULL || holder->bytes < memory->max_bytes / (is_unknown ? ADDRESS_PART : 4);
-    if (is_unknown && memory->unknown_bytes >= memory->max_bytes / UNKNOWN_PART)
+    bool has_room = holder == NULL || holder->bytes < (is_unknown ? shares->address : shares->organization);
+    if (is_unknown && memory->unknown_bytes >= shares->unknown)
         has_room = false;
     pthread_mutex_unlock(&memory->lock);
     return has_room;
@@ -86,12 +91,13 @@ static bool refuse(struct error *err, const char *sentence)
 bool answer_memory_has_room(struct answer_memory *memory, const struct answer_share *share, struct error *err)
 {
     size_t used = answer_memory_used(memory);
-    if (used < memory->max_bytes / ADDRESS_PART)
+    struct memory_shares shares = memory_shares_of(&memory->rule, used);
+    if (used < shares.address)
         return true;
-    if (!owner_has_room(memory, share))
+    if (!owner_has_room(memory, share, &shares))
         return refuse(err, "Large answers to earlier calls wait to be read. Read them or close their connections, then send this "
                            "call again.");
-    return used < memory->max_bytes ||
+    return used < memory->rule.max_bytes ||
            refuse(err, "The server holds too many large answers that wait to be read. Send this call again later.");
 }
 

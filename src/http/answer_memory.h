@@ -4,11 +4,13 @@
  *
  * An answer is counted when it exists, so counting never fails: what a call has
  * done is told. A call is refused before its work, while its organization holds
- * a quarter of the bound or all callers together hold all of it. The account may
- * exceed its bound by the calls that are in execution. All unknown callers
- * together may hold an eighth, and those of one client address a quarter of this
- * eighth. An owner has an entry of its own, because one that holds too much is
- * refused all calls; there are no more entries than answers that are held.
+ * its share or all callers together hold all of the bound. The account may
+ * exceed its bound by the calls that are in execution. A share is a quarter of
+ * the bound, or what is free when that is less (memory_share.h). All unknown
+ * callers together may hold an eighth, and those of one client address a quarter
+ * of this eighth. An owner has an entry of its own, because one that holds too
+ * much is refused all calls; there are no more entries than answers that are
+ * held.
  *
  * A share is used under the lock of its exchange. The account is thread-safe. It
  * is reference-counted, because an abandoned request outlives its server.

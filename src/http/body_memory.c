@@ -3,6 +3,7 @@
 #include "base/panic.h"
 
 #include "crypto/keys.h"
+#include "http/memory_share.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 
 enum {
     ENTRIES = 1024,
+    TIMES_FREE = 8, /* so that one organization alone may hold three quarters, beside some of others */
     RETRY_AFTER_S = 2,
     LARGE_BYTES = 1024 * 1024,    /* of one request; smaller ones reuse each other's memory */
     TRIM_BYTES = 4 * LARGE_BYTES, /* released by large requests, after which a walk through the heap is worth it */
@@ -17,7 +19,7 @@ enum {
 };
 
 struct body_memory {
-    size_t max_bytes;
+    struct memory_rule rule;
     uint64_t seed;
     atomic_uint refs;
     atomic_size_t used;
@@ -34,7 +36,11 @@ struct body_memory *body_memory_new(size_t max_bytes)
     struct body_memory *memory = calloc(1, sizeof(*memory));
     if (memory == NULL)
         panic(PANIC_NO_MEMORY);
-    memory->max_bytes = max_bytes;
+    memory->rule = (struct memory_rule){
+        .max_bytes = max_bytes,
+        .organization_max_bytes = max_bytes / 4 * 3,
+        .times_free = TIMES_FREE,
+    };
     memory->refs = 1;
     random_bytes(&memory->seed, sizeof(memory->seed));
     return memory;
@@ -83,22 +89,21 @@ static bool count_up(atomic_size_t *counter, size_t bytes, size_t max_bytes)
     return false;
 }
 
-static bool claim_for_organization(struct body_memory *memory, struct body_share *share, size_t bytes)
+static bool claim_for_organization(struct body_memory *memory, struct body_share *share, size_t bytes, size_t max_bytes)
 {
-    if (!count_up(organization_entry(memory, share), bytes, memory->max_bytes / 4 * 3))
+    if (!count_up(organization_entry(memory, share), bytes, max_bytes))
         return false;
     share->organization_bytes += bytes;
     return true;
 }
 
-static bool claim_as_unknown(struct body_memory *memory, struct body_share *share, size_t bytes)
+static bool claim_as_unknown(struct body_memory *memory, struct body_share *share, size_t bytes, const struct memory_shares *shares)
 {
-    size_t max_bytes = memory->max_bytes / 8;
     if (share->bytes + bytes <= BODY_MEMORY_SMALL_BYTES)
         return true;
-    if (!count_up(&memory->unknown, bytes, max_bytes))
+    if (!count_up(&memory->unknown, bytes, shares->unknown))
         return false;
-    if (share->address != 0 && !count_up(address_entry(memory, share), bytes, max_bytes / 4)) {
+    if (share->address != 0 && !count_up(address_entry(memory, share), bytes, shares->address)) {
         count_down(&memory->unknown, bytes);
         return false;
     }
@@ -113,14 +118,17 @@ static void release_as_unknown(struct body_memory *memory, const struct body_sha
         count_down(address_entry(memory, share), share->unknown_bytes);
 }
 
+/* What is used includes the bytes of this claim. */
 static bool claim_for_caller(struct body_memory *memory, struct body_share *share, size_t bytes)
 {
-    return share->organization_id != 0 ? claim_for_organization(memory, share, bytes) : claim_as_unknown(memory, share, bytes);
+    struct memory_shares shares = memory_shares_of(&memory->rule, body_memory_used(memory));
+    return share->organization_id != 0 ? claim_for_organization(memory, share, bytes, shares.organization)
+                                       : claim_as_unknown(memory, share, bytes, &shares);
 }
 
 bool body_memory_claim(struct body_memory *memory, struct body_share *share, size_t bytes, struct error *err)
 {
-    if (count_up(&memory->used, bytes, memory->max_bytes)) {
+    if (count_up(&memory->used, bytes, memory->rule.max_bytes)) {
         if (claim_for_caller(memory, share, bytes)) {
             share->bytes += bytes;
             return true;

@@ -3,10 +3,11 @@
  * JSON trees that are parsed from them.
  *
  * A request claims memory before it uses it. A claim that exceeds the bound is
- * refused, and so is one by which an organization would hold more than three
- * quarters of it, so that no organization can keep the others from sending.
- * The larger bodies of unknown callers may hold an eighth of it, and those of one
- * client address a quarter of this eighth. A body of at most
+ * refused, and so is one by which an organization would hold more than its share.
+ * That is three quarters of the bound, or eight times what stays free when that
+ * is less (memory_share.h), so that no organizations can keep the others from
+ * sending. The larger bodies of unknown callers may hold an eighth of the bound,
+ * and those of one client address a quarter of this eighth. A body of at most
  * BODY_MEMORY_SMALL_BYTES counts for the whole bound only, because its caller is
  * looked up after it is read; the number of connections bounds these.
  * Organizations and addresses are counted in tables of fixed size; those that
@@ -36,7 +37,8 @@ struct body_share {
     size_t unknown_bytes;      /* the part that was claimed as an unknown caller */
 };
 
-/* With one reference. Three quarters of `max_bytes` must be enough for one request, a 32nd for one of an unknown caller. */
+/* With one reference. Three quarters of `max_bytes` must be enough for one request, a 32nd for one of an unknown caller, when
+ * little is used. */
 struct body_memory *body_memory_new(size_t max_bytes) RETURNS_NONNULL;
 struct body_memory *body_memory_ref(struct body_memory *memory) NONNULL(1) RETURNS_NONNULL;
 void body_memory_unref(struct body_memory *memory) NONNULL(1);

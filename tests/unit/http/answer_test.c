@@ -48,6 +48,35 @@ static void an_organization_holds_a_quarter(void **state)
     answer_memory_unref(memory);
 }
 
+/* Each holds all that it may, and reads nothing. */
+static void organizations_that_hold_much_leave_room(void **state)
+{
+    (void)state;
+    enum { HOLDING = 8 };
+    struct answer_memory *memory = answer_memory_new(BOUND_BYTES);
+    struct answer_share shares[HOLDING];
+    for (int i = 0; i < HOLDING; i++) {
+        shares[i] = (struct answer_share){ .organization_id = i + 1 };
+        while (has_room(memory, i + 1, 0))
+            answer_memory_hold(memory, &shares[i], MIB / 2);
+    }
+    assert_int_equal(shares[0].bytes, BOUND_BYTES / 4);
+    assert_in_range(shares[2].bytes, MIB, BOUND_BYTES / 4 - 1);
+    assert_true(has_room(memory, 9, 0));
+    assert_true(has_room(memory, 0, 1));
+    struct answer_share other = { .organization_id = 9 };
+    answer_memory_hold(memory, &other, MIB - 1);
+    assert_true(has_room(memory, 9, 0));
+    answer_memory_hold(memory, &other, 1);
+    assert_false(has_room(memory, 9, 0));
+    assert_true(has_room(memory, 10, 0));
+    answer_memory_release(memory, &other);
+    for (int i = 0; i < HOLDING; i++)
+        answer_memory_release(memory, &shares[i]);
+    assert_int_equal(answer_memory_used(memory), 0);
+    answer_memory_unref(memory);
+}
+
 static void all_together_hold_the_bound(void **state)
 {
     (void)state;
@@ -230,10 +259,15 @@ static void downloads_that_are_not_read_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_organization_holds_a_quarter), cmocka_unit_test(all_together_hold_the_bound),
-        cmocka_unit_test(unknown_callers_hold_an_eighth),  WITH_OWN_SERVER(answers_that_are_not_read_are_bounded),
-        WITH_OWN_SERVER(answers_to_messages_are_bounded),  WITH_OWN_SERVER(streams_that_are_not_read_are_bounded),
-        WITH_SERVER(a_stream_that_was_read_holds_nothing), WITH_OWN_SERVER(downloads_that_are_not_read_are_bounded),
+        cmocka_unit_test(an_organization_holds_a_quarter),
+        cmocka_unit_test(organizations_that_hold_much_leave_room),
+        cmocka_unit_test(all_together_hold_the_bound),
+        cmocka_unit_test(unknown_callers_hold_an_eighth),
+        WITH_OWN_SERVER(answers_that_are_not_read_are_bounded),
+        WITH_OWN_SERVER(answers_to_messages_are_bounded),
+        WITH_OWN_SERVER(streams_that_are_not_read_are_bounded),
+        WITH_SERVER(a_stream_that_was_read_holds_nothing),
+        WITH_OWN_SERVER(downloads_that_are_not_read_are_bounded),
     };
     return cmocka_run_group_tests_name("http: answers", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The memory of large bodies is returned to the system after them, and seldom while they keep coming. */
+/* Body memory: its shares; it is returned to the system after large bodies, and seldom while they keep coming. */
 #include "fixtures/own_fail.h"
 
 #include "http/body_memory.h"
@@ -78,12 +78,74 @@ static void test_small_and_few_bodies_are_not_worth_it(void **state)
     assert_int_equal(trims, 1);
 }
 
+/* ---- Shares ---- */
+
+static bool claim(struct body_memory *memory, struct body_share *share, size_t bytes)
+{
+    struct error err = { .code = ERR_NONE };
+    bool claimed = body_memory_claim(memory, share, bytes, &err);
+    if (!claimed) {
+        assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+        assert_true(err.retry_after_s > 0);
+    }
+    return claimed;
+}
+
+static void claim_all(struct body_memory *memory, struct body_share *share)
+{
+    while (claim(memory, share, MIB / 2))
+        continue;
+}
+
+static void test_an_organization_holds_three_quarters(void **state)
+{
+    struct body_share first = { .organization_id = 7 };
+    struct body_share second = { .organization_id = 7 };
+    struct body_share other = { .organization_id = 8 };
+    assert_true(claim(*state, &other, BOUND_BYTES / 16)); /* beside some of others */
+    assert_true(claim(*state, &first, BOUND_BYTES / 4 * 3 - MIB));
+    assert_true(claim(*state, &second, MIB));
+    assert_false(claim(*state, &second, 1));
+    body_memory_release(*state, &first);
+    body_memory_release(*state, &second);
+    body_memory_release(*state, &other);
+    assert_int_equal(body_memory_used(*state), 0);
+}
+
+/* Each holds all that it may. Numbers below 8 have entries of their own, whatever the seed is. */
+static void test_organizations_that_hold_much_leave_room(void **state)
+{
+    enum { HOLDING = 4 };
+    struct body_share shares[HOLDING];
+    for (int i = 0; i < HOLDING; i++) {
+        shares[i] = (struct body_share){ .organization_id = i + 1 };
+        claim_all(*state, &shares[i]);
+    }
+    assert_int_equal(shares[0].bytes, BOUND_BYTES / 4 * 3);
+    assert_in_range(shares[1].bytes, MIB, BOUND_BYTES / 4 - 1);
+    struct body_share other = { .organization_id = HOLDING + 1 };
+    struct body_share small = { .address = 1 };
+    struct body_share unknown = { .address = 2 };
+    assert_true(claim(*state, &other, MIB));
+    assert_false(claim(*state, &other, 1));
+    assert_true(claim(*state, &small, BODY_MEMORY_SMALL_BYTES));
+    assert_true(claim(*state, &unknown, 4 * BODY_MEMORY_SMALL_BYTES));
+    body_memory_release(*state, &other);
+    body_memory_release(*state, &small);
+    body_memory_release(*state, &unknown);
+    for (int i = 0; i < HOLDING; i++)
+        body_memory_release(*state, &shares[i]);
+    assert_int_equal(body_memory_used(*state), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_is_returned_after_the_last_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_stream_of_bodies_is_trimmed_seldom, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small_and_few_bodies_are_not_worth_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_organization_holds_three_quarters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_organizations_that_hold_much_leave_room, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("http: body_memory", tests, NULL, NULL);
 }
