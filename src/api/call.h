@@ -140,6 +140,7 @@ struct call {
     struct call_input input;
     struct credentials credentials;
     struct call_connection connection;
+    int64_t turn_brand_id;       /* of a public call: the brand that a sealed token names; 0: not known */
     const char *idempotency_key; /* NULL when none */
     const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
     struct call_view view;       /* what a tool shows of the result */

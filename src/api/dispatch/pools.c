@@ -40,8 +40,8 @@ static uint64_t hash_of(const char *text)
 }
 
 /* A public call belongs to no organization. The calls of one operation take turns together, so that they delay no other operation,
- * and those of a connection apart from them. An address can name any id, but a made-up one decodes to a number far above those in
- * use: it gets no turns of its own. */
+ * and the brands within it, where a token names them. Those of a connection take turns apart from them. An address can name any id,
+ * but a made-up one decodes to a number far above those in use: it gets no turns of its own. */
 static struct turn public_turn(const struct api *api, const struct call *call)
 {
     static const int64_t numbers_in_use = INT64_C(1) << 40;
@@ -50,7 +50,7 @@ static struct turn public_turn(const struct api *api, const struct call *call)
     if (connection->id != NULL && installation_is_open(api->installation))
         id = id_decode(&api->engine->ids, connection->kind, connection->id);
     if (id <= 0 || id >= numbers_in_use)
-        return (struct turn){ .organization_id = TURN_PUBLIC - call->op->index };
+        return (struct turn){ .organization_id = TURN_PUBLIC - call->op->index, .brand = (uint64_t)call->turn_brand_id };
     return (struct turn){
         .organization_id = -(numbers_in_use * (int64_t)connection->kind + id),
         .threads_max = connection->threads_max,

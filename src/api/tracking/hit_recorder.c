@@ -2,6 +2,7 @@
 
 #include "api/service.h"
 #include "api/tracking/click_host.h"
+#include "api/tracking/hit_places.h"
 #include "api/tracking/hit_spool.h"
 #include "api/tracking/link_cache.h"
 #include "base/clock.h"
@@ -65,7 +66,8 @@ struct hit_recorder {
     bool is_away; /* the database does not answer: hits go to the spool at once */
     struct pending *first;
     struct pending **last;
-    size_t pending_count;
+    struct hit_places listed;
+    struct hit_places calling;
     size_t drain_left; /* calls of the drain that have not ended */
     bool drain_failed;
     uint64_t stored;
@@ -142,6 +144,7 @@ static void submit_record(struct pending *pending)
     if (hit->address[0] != '\0')
         json_object_set_new(body, "address", json_string(hit->address));
     fill_call(&pending->record, pending->arena, api_tracked_request, body, on_recorded, pending);
+    pending->record.turn_brand_id = pending->token.owner.brand_id;
     api_submit(pending->recorder->api, &pending->record);
 }
 
@@ -151,6 +154,7 @@ static void submit_links(struct pending *pending)
     json_object_set_new(body, "token", json_string(pending->hit.token));
     /* A call keeps its texts in its own arena while the other call uses that of the hit. */
     fill_call(&pending->links, arena_new(0), api_tracked_links, body, on_links, pending);
+    pending->links.turn_brand_id = pending->token.owner.brand_id;
     api_submit(pending->recorder->api, &pending->links);
 }
 
@@ -241,6 +245,7 @@ static void note_recorded(struct pending *pending, const struct call *call)
         recorder->drained += call->ok;
         return;
     }
+    hit_places_give_back(&recorder->calling, pending->token.owner.brand_id);
     recorder->stored += call->ok;
     if (is_final && pending->state == HIT_WAITING) {
         pending->state = HIT_STORED;
@@ -268,10 +273,10 @@ static void on_recorded(struct call *call)
 
 /* ---- Taking requests ---- */
 
-/* Under the lock. False: there are too many; the hit is dropped. */
+/* Under the lock. False: there are too many, or too many of the brand; the hit is dropped. */
 static bool list_pending(struct hit_recorder *recorder, struct pending *pending)
 {
-    if (recorder->pending_count == HITS_PENDING_MAX || recorder->stopping) {
+    if (recorder->stopping || !hit_places_take(&recorder->listed, pending->token.owner.brand_id)) {
         recorder->dropped++;
         return false;
     }
@@ -280,23 +285,24 @@ static bool list_pending(struct hit_recorder *recorder, struct pending *pending)
     pending->is_listed = true;
     *recorder->last = pending;
     recorder->last = &pending->next;
-    recorder->pending_count++;
     return true;
 }
 
-/* Stores the hit: by a call, or in the spool while the database is away. Reads the links when the target is not known. */
+/* Stores the hit: by a call, or in the spool while the database is away or too many calls of its brand wait. Reads the links when
+ * the target is not known. */
 static void begin_storing(struct hit_recorder *recorder, struct pending *pending)
 {
     pthread_mutex_lock(&recorder->lock);
     bool needs_links = pending->request != NULL && !pending->has_answer;
-    bool records = !recorder->is_away;
+    bool records = false;
     struct hit_request *request = NULL;
     if (list_pending(recorder, pending)) {
+        records = !recorder->is_away && hit_places_take(&recorder->calling, pending->token.owner.brand_id);
         pending->state = records ? HIT_WAITING : HIT_LOST;
         pending->calls = (unsigned)records + (unsigned)needs_links;
         pthread_cond_broadcast(&recorder->wake);
     } else {
-        records = needs_links = false;
+        needs_links = false;
         request = pending->request;
         if (request != NULL && !pending->has_answer)
             request->answer = HIT_LATER;
@@ -326,6 +332,7 @@ bool hit_recorder_take(struct hit_recorder *recorder, struct hit_request *reques
         return false;
     request->answer = HIT_PICTURE;
     struct pending *pending = pending_new(recorder);
+    pending->token = token;
     pending->hit = make_hit(pending->arena, request);
     begin_storing(recorder, pending);
     return true;
@@ -350,13 +357,13 @@ void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *requ
 
 enum { SPOOLED_TOGETHER = 256 };
 
-/* Under the lock. Ends the wait for a target; returns when it ends otherwise. While half of the list is in use, nothing waits longer
- * than for its commit, so that other hits have room. */
+/* Under the lock. Ends the wait for a target; returns when it ends otherwise. While most of the list is in use, nothing waits
+ * longer than for its commit, so that other hits have room. */
 static int64_t end_wait_for_target(struct pending *pending, int64_t now_us)
 {
     const struct hit_recorder *recorder = pending->recorder;
     int64_t until_us = pending->deadline_us + (HIT_TARGET_WAIT_MS - HIT_WAIT_MS) * US_PER_MS;
-    bool has_room = !recorder->stopping && recorder->pending_count < HITS_PENDING_MAX / 2;
+    bool has_room = !recorder->stopping && recorder->listed.used < HITS_PENDING_MAX / 4 * 3;
     if (pending->request == NULL || pending->has_answer)
         return INT64_MAX;
     if (has_room && until_us > now_us)
@@ -426,7 +433,7 @@ static void sweep(struct hit_recorder *recorder)
             continue;
         }
         *at = pending->next;
-        recorder->pending_count--;
+        hit_places_give_back(&recorder->listed, pending->token.owner.brand_id);
         pending->is_listed = false;
         release_if_unused(pending);
     }
@@ -551,6 +558,8 @@ struct hit_recorder *hit_recorder_new(struct api *api, const char *data_dir, con
         .cache = link_cache_new(),
         .spool = hit_spool_new(data_dir),
         .public_host = click_host_of_url(arena, public_url),
+        .listed.max = HITS_PENDING_MAX,
+        .calling.max = HITS_CALLING_MAX,
     };
     recorder->last = &recorder->first;
     pthread_mutex_init(&recorder->lock, NULL);

@@ -6,8 +6,9 @@
  * most HIT_WAIT_MS; a hit that is not committed by then goes to the spool
  * (hit_spool.h). A redirect waits for a target that is not in the cache until the
  * database has answered, at most HIT_TARGET_WAIT_MS. While the database does not
- * answer, hits go to the spool at once. A thread drains the spool; the id and the
- * time of a hit keep it from being stored twice.
+ * answer, hits go to the spool at once, and so do those of a brand that has many
+ * calls in the queue. A thread drains the spool; the id and the time of a hit keep
+ * it from being stored twice.
  *
  * Thread-safe. The owner stops it after its last request, frees the service, and
  * then frees the recorder, because calls may still end.
@@ -19,7 +20,8 @@
 enum {
     HIT_WAIT_MS = 250,
     HIT_TARGET_WAIT_MS = 10 * 1000,
-    HITS_PENDING_MAX = 4096,
+    HITS_PENDING_MAX = 8192, /* half of them of one brand */
+    HITS_CALLING_MAX = 1024, /* of them, those whose calls are in the queue; further ones go to the spool */
 };
 
 struct hit_recorder;

@@ -1,4 +1,4 @@
-/* Turns of public calls: those of an operation, and those of the connection of a provider, hold no others. */
+/* Turns of public calls: those of an operation, of a brand, and of the connection of a provider, hold no others. */
 #include "fixtures/api_fixture.h"
 
 NUMBER_QUERY(wait_for_release, "select 1::bigint from " WAIT_FOR_RELEASE, 0);
@@ -10,12 +10,26 @@ static bool wait_then_answer(struct op_context *ctx, const void *args, struct re
     return db_run(ctx->work.conn, ctx->work.arena, &wait_for_release, NULL, NULL, err);
 }
 
+static _Atomic int answered;
+
+static bool answer_order(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+{
+    (void)ctx;
+    (void)args;
+    (void)err;
+    json_object_begin(&reply->json);
+    json_member_int(&reply->json, "order", ++answered);
+    json_object_end(&reply->json);
+    return true;
+}
+
 #define PUBLIC_OPERATION(number, does)                                                                                             \
     .id = "test.public", .index = (number), .mode = OP_READ, .reach = REACH_PUBLIC, .status = 200, .query_budget = 5,              \
     .built = true, .args = &no_args, .handler = (does)
 
 static const struct operation held_op = { PUBLIC_OPERATION(0, wait_then_answer) };
 static const struct operation same_op = { PUBLIC_OPERATION(0, answer_place) };
+static const struct operation ordered_op = { PUBLIC_OPERATION(0, answer_order) };
 static const struct operation other_op = { PUBLIC_OPERATION(1, answer_place) };
 
 /* Public calls of one operation that wait for ever: one runs, the other waits, because one thread of the two is left to others. */
@@ -62,6 +76,30 @@ static void test_an_operation_holds_no_other_operation(void **state)
     assert_true(visit_run(visit_new(&other_op, NULL))->call.ok);
     assert_int_equal(number_of(held_statements), 1);
     release_the_operation();
+}
+
+static struct visit *start_of_brand(int64_t brand_id)
+{
+    struct visit *visit = visit_new(&ordered_op, NULL);
+    visit->call.turn_brand_id = brand_id;
+    start(visit);
+    return visit;
+}
+
+/* One thread serves the operation. */
+static void test_brands_take_turns_within_an_operation(void **state)
+{
+    (void)state;
+    hold_an_operation();
+    answered = 0;
+    struct visit *busy[3] = { start_of_brand(1), start_of_brand(1), start_of_brand(1) };
+    struct visit *quiet = start_of_brand(2);
+    release_the_operation();
+    for (size_t i = 0; i < ARRAY_COUNT(busy); i++)
+        finish(busy[i]);
+    finish(quiet);
+    assert_string_equal(buf_text(quiet->call.reply.body), "{\"order\":2}");
+    assert_string_equal(buf_text(busy[2]->call.reply.body), "{\"order\":4}");
 }
 
 static void test_a_connection_holds_no_other_connection(void **state)
@@ -118,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_an_operation_holds_no_other_operation),
+        WORLD_TEST(test_brands_take_turns_within_an_operation),
         WORLD_TEST(test_a_connection_holds_no_other_connection),
         WORLD_TEST(test_made_up_connections_share_the_turns_of_the_operation),
         WORLD_TEST(test_a_connection_has_few_places),
