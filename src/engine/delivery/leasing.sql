@@ -1,43 +1,46 @@
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
--- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
--- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
--- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
--- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
+-- starting after the brand served last. `places` and `full` are those of struct delivery_lease_request. A leased range becomes free
+-- when its lease has expired and its owner has no connection. A clock jump alone does not take a range from a connected process. A range
+-- of a process whose journal can be read here is left to recovery, which knows more. A range that was taken over stays marked: what its
+-- former owner sent is unknown, also to a third process.
 --
--- Sends are found by their open ranges, one step of an index for each, because most carriers and gradual sends rest. Urgent sends are
--- few. The brands of others are visited in their turn until one has a range. A send that was canceled keeps its open ranges: a walk
--- jumps to the next running send, then to the next send with an open range, until both are the same. "limit 1" forces a lookup by the
--- whole key.
+-- Sends are found by their open ranges, one step of an index for each, because most carriers and gradual sends rest. The brands of
+-- others are visited in their turn until one has a range. A send that was canceled keeps its open ranges: a walk jumps to the next
+-- running send, then to the next send with an open range, until both are the same. "limit 1" forces a lookup by the whole key.
+--
+-- A walk goes once through the sends of each domain that has room. It begins at a random send, because other processes lease, too; half
+-- of the walks begin at the oldest, so that it does not wait for all that come later. The first 16 sends of the walk are tried in random
+-- order, then the others one by one. The last statement compares with a subquery: a join would read all ranges when the statistics
+-- expect none.
 -- name: delivery_take_range :one
 -- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
 -- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean, is_carrier boolean
-with recursive carriers as (
-    (select brand_id, send_id from send_ranges where is_carrier and next_ordinal <= to_ordinal order by brand_id, send_id limit 1)
+with recursive carriers (brand_id) as (
+    select 0::bigint
      union all
-    select n.brand_id, n.send_id
+    select n.brand_id
       from carriers c
-     cross join lateral (select r.brand_id, r.send_id
+     cross join lateral (select r.brand_id
                            from send_ranges r
-                          where r.is_carrier and r.next_ordinal <= r.to_ordinal and (r.brand_id, r.send_id) > (c.brand_id, c.send_id)
-                          order by r.brand_id, r.send_id
+                          where r.is_carrier and r.next_ordinal <= r.to_ordinal and r.brand_id > c.brand_id
+                          order by r.brand_id
                           limit 1) n
-), urgent (brand_id, send_id, is_open) as (
-    select 0::bigint, 0::bigint, false
+), urgent (brand_id, is_open) as (
+    select 0::bigint, false
      union all
-    select o.brand_id, case when f.is_open then o.send_id else o.send_id - 1 end, f.is_open
+    select case when f.is_open then o.brand_id else o.brand_id - 1 end, f.is_open
       from urgent u
-     cross join lateral (select brand_id, id
+     cross join lateral (select brand_id
                            from sends
-                          where status = 'running' and not is_carrier and message_class <> 'marketing'
-                            and (brand_id, id) > (u.brand_id, u.send_id)
-                          order by brand_id, id
+                          where status = 'running' and not is_carrier and message_class <> 'marketing' and brand_id > u.brand_id
+                          order by brand_id
                           limit 1) s
-     cross join lateral (select r.brand_id, r.send_id
+     cross join lateral (select r.brand_id
                            from send_ranges r
-                          where r.next_ordinal <= r.to_ordinal and (r.brand_id, r.send_id) >= (s.brand_id, s.id)
-                          order by r.brand_id, r.send_id
+                          where r.next_ordinal <= r.to_ordinal and r.brand_id >= s.brand_id
+                          order by r.brand_id
                           limit 1) o
-     cross join lateral (select (o.brand_id, o.send_id) = (s.brand_id, s.id) as is_open) f
+     cross join lateral (select o.brand_id = s.brand_id as is_open) f
 ), turns (brand_id, is_behind) as (
     select :after_brand::bigint, null::boolean
      union all
@@ -56,51 +59,86 @@ with recursive carriers as (
                            limit 1)
                           limit 1) n
      where not n.is_behind or n.brand_id <= :after_brand
-), ready as (
-    (select s.brand_id, s.id
-       from (select brand_id, send_id from urgent where is_open union all select brand_id, send_id from carriers) u
-      cross join lateral (select * from sends where brand_id = u.brand_id and id = u.send_id limit 1) s
-      cross join lateral (select kind from domains where brand_id = s.brand_id and id = s.domain_id limit 1) d
-      cross join lateral (select case when d.kind = 'sandbox' then 1 else 3 end as place) p
-      where s.status = 'running' and s.held_at is null and s.id <> all (:put_off::bigint[])
-        and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
-      order by s.brand_id <= :after_brand, s.brand_id, random())
+), stops (brand_id, is_urgent) as (
+    (select u.brand_id, true
+       from (select brand_id from carriers where brand_id > 0 union select brand_id from urgent where is_open) u
+      order by u.brand_id <= :after_brand, u.brand_id)
      union all
-    select s.brand_id, s.id
-      from turns t
+    select t.brand_id, false from turns t where t.is_behind is not null
+), ready as (
+    select t.brand_id, c.send_id
+      from stops t
      cross join lateral (
-            with recursive walk (send_id, is_open) as (
-                select 0::bigint, false
+            with recursive used (domain_id) as (
+                select 0::bigint
                  union all
-                select case when o.send_id = s.id then s.id else o.send_id - 1 end, o.send_id = s.id
-                  from walk w
+                select n.domain_id
+                  from used u
+                 cross join lateral (select domain_id
+                                       from sends
+                                      where brand_id = t.brand_id and status = 'running' and held_at is null
+                                        and (is_carrier or message_class <> 'marketing') = t.is_urgent and domain_id > u.domain_id
+                                      order by domain_id
+                                      limit 1) n
+            ), walk (domain_id, begin_id, send_id, is_open, is_behind) as (
+                select u.domain_id, b.begin_id, b.begin_id, false, false
+                  from used u
+                 cross join lateral (select kind from domains where brand_id = t.brand_id and id = u.domain_id limit 1) d
+                 cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end + t.is_urgent::integer as place) p
                  cross join lateral (select id
                                        from sends
-                                      where brand_id = t.brand_id and status = 'running' and not is_carrier and id > w.send_id
+                                      where brand_id = t.brand_id and status = 'running' and held_at is null
+                                        and (is_carrier or message_class <> 'marketing') = t.is_urgent and domain_id = u.domain_id
                                       order by id
+                                      limit 1) f
+                 cross join lateral (select id
+                                       from sends
+                                      where brand_id = t.brand_id and status = 'running' and held_at is null
+                                        and (is_carrier or message_class <> 'marketing') = t.is_urgent and domain_id = u.domain_id
+                                      order by id desc
+                                      limit 1) l
+                 cross join lateral (select greatest(2 * random() - 1, 0) as share offset 0) r
+                 cross join lateral (select f.id - 1 + floor(r.share * (l.id - f.id + 1))::bigint as begin_id) b
+                 where p.place = any (:places::bigint[]) and t.brand_id * 4 + p.place <> all (:full::bigint[])
+                 union all
+                select w.domain_id, w.begin_id,
+                       case when o.send_id = s.id then s.id else coalesce(o.send_id - 1, 9223372036854775807) end,
+                       coalesce(o.send_id = s.id, false), s.is_behind
+                  from walk w
+                 cross join lateral ((select id, w.is_behind
+                                        from sends
+                                       where brand_id = t.brand_id and status = 'running' and held_at is null and id > w.send_id
+                                         and (is_carrier or message_class <> 'marketing') = t.is_urgent and domain_id = w.domain_id
+                                       order by id
+                                       limit 1)
+                                      union all
+                                     (select id, true
+                                        from sends
+                                       where brand_id = t.brand_id and status = 'running' and held_at is null
+                                         and (is_carrier or message_class <> 'marketing') = t.is_urgent and domain_id = w.domain_id
+                                         and not w.is_behind
+                                       order by id
+                                       limit 1)
                                       limit 1) s
-                 cross join lateral (select r.send_id
+                  left join lateral (select r.send_id
                                        from send_ranges r
                                       where r.brand_id = t.brand_id and r.next_ordinal <= r.to_ordinal and r.send_id >= s.id
                                       order by r.send_id
-                                      limit 1) o
+                                      limit 1) o on true
+                 where not s.is_behind or s.id <= w.begin_id
+            ), open as (
+                select send_id from walk where is_open and send_id <> all (:put_off::bigint[])
             )
-            select s.brand_id, s.id
-              from walk w
-             cross join lateral (select * from sends where brand_id = t.brand_id and id = w.send_id limit 1) s
-             cross join lateral (select kind from domains where brand_id = s.brand_id and id = s.domain_id limit 1) d
-             cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end as place) p
-             where w.is_open and s.message_class = 'marketing' and s.held_at is null and s.id <> all (:put_off::bigint[])
-               and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
-             order by random()) s
-     where t.is_behind is not null
+            (select n.send_id from (select send_id from open limit 16) n order by random())
+             union all
+            (select send_id from open offset 16)) c
 ), waiting as (
-    select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
+    select o.brand_id, o.send_id, o.from_ordinal, o.started_at
       from ready s
      cross join lateral (
             select r.*
               from send_ranges r
-             where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal
+             where r.brand_id = s.brand_id and r.send_id = s.send_id and r.next_ordinal <= r.to_ordinal
                and (r.lease_owner is null
                     or (r.lease_until < clock_timestamp() and r.lease_owner <> all (:recoverable::text[])
                         and not exists (select 1 from pg_stat_activity a where a.application_name = r.lease_owner)))
@@ -111,10 +149,10 @@ with recursive carriers as (
 )
 update send_ranges r
    set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
-       started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or w.lease_owner is not null
-  from waiting w
- where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
-returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at,
+       started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or r.lease_owner is not null
+ where (r.brand_id, r.send_id, r.from_ordinal) = (select w.brand_id, w.send_id, w.from_ordinal from waiting w)
+returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, (select w.started_at is not null from waiting w),
+          r.started_at,
           exists (select 1 from send_crashes k
                    where k.brand_id = r.brand_id and k.send_id = r.send_id and k.is_range and k.ordinal = r.from_ordinal),
           r.is_carrier;
