@@ -4,6 +4,11 @@
  */
 #include "fixtures/http_case.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
 /* ---- /mcp ---- */
 
 static void mcp_knows_its_hosts_and_origins(void **state)
@@ -235,6 +240,50 @@ static void connections_are_bounded(void **state)
     WAIT_UNTIL(http_server_figures(server).connections == 0);
 }
 
+/* While this process is stopped, its child sends a request on each connection. */
+static void send_while_stopped(const int *fds, size_t count)
+{
+    static const char request[] = "GET /v1/things HTTP/1.1\r\nHost: x\r\n\r\n";
+    pid_t parent = getpid();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) { /* only what is safe in a signal handler, because the parent has threads */
+        size_t sent = 0;
+        const struct timespec until_all_threads_have_stopped = { .tv_nsec = 200 * 1000 * 1000 };
+        kill(parent, SIGSTOP);
+        nanosleep(&until_all_threads_have_stopped, NULL);
+        while (sent < count && write(fds[sent], request, sizeof(request) - 1) == (ssize_t)(sizeof(request) - 1))
+            sent++;
+        kill(parent, SIGCONT);
+        _exit(sent == count ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* libmicrohttpd takes 128 events a call of epoll_wait. As many requests at once are answered, too. */
+static void as_many_requests_as_events_are_answered(void **state)
+{
+    (void)state;
+    enum { EVENTS = 128 };
+    int fds[EVENTS];
+    const struct http_server_config config = { .listen = "127.0.0.1:0", .io_threads = 1 };
+    start_with(&config);
+    for (int i = 0; i < EVENTS; i++) {
+        client_open(&client, port);
+        fds[i] = client.fd;
+    }
+    WAIT_UNTIL(http_server_figures(server).connections == EVENTS);
+    send_while_stopped(fds, EVENTS);
+    for (int i = 0; i < EVENTS; i++) {
+        client = (struct client){ .fd = fds[i], .port = port };
+        assert_true(client_read(&client, &answer, false, PATIENCE_MS));
+        assert_status(200);
+        client_close(&client);
+    }
+}
+
 /* ---- The end ---- */
 
 static void stopping_answers_what_runs(void **state)
@@ -350,6 +399,7 @@ int main(void)
         WITH_OWN_SERVER(a_call_past_its_time_is_cancelled),
         WITH_OWN_SERVER(a_slow_reader_gets_everything_or_is_cut_off),
         WITH_OWN_SERVER(connections_are_bounded),
+        WITH_OWN_SERVER(as_many_requests_as_events_are_answered),
         WITH_OWN_SERVER(idle_connections_of_one_address_are_bounded),
         WITH_OWN_SERVER(a_trusted_proxy_is_not_bounded),
         WITH_SERVER(many_connections_at_once_get_their_own_answers),
