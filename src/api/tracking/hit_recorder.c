@@ -2,6 +2,7 @@
 
 #include "api/service.h"
 #include "api/tracking/click_host.h"
+#include "api/tracking/hit_of_request.h"
 #include "api/tracking/hit_places.h"
 #include "api/tracking/hit_spool.h"
 #include "api/tracking/link_cache.h"
@@ -10,7 +11,6 @@
 #include "base/log.h"
 #include "base/panic.h"
 #include "base/text.h"
-#include "crypto/keys.h"
 #include "engine/tracking/link_token.h"
 
 #include <assert.h>
@@ -91,23 +91,6 @@ static void release_if_unused(struct pending *pending)
 {
     if (!pending->is_listed && pending->calls == 0)
         arena_free(pending->arena);
-}
-
-static struct spooled_hit make_hit(struct arena *arena, const struct hit_request *request)
-{
-    struct spooled_hit hit = {
-        .at_us = clock_now_us(),
-        .is_head = request->is_head,
-        .agent = request->agent != NULL ? arena_dup_bytes(arena, request->agent, strnlen(request->agent, HIT_AGENT_MAX_BYTES)) : "",
-        .address = request->address != NULL ? arena_dup(arena, request->address) : "",
-    };
-    char *agent = (char *)(uintptr_t)hit.agent;
-    if (agent[0] != '\0')
-        utf8_drop_malformed(agent);
-    random_bytes(&hit.id, sizeof(hit.id));
-    hit.id &= (INT64_C(1) << 53) - 1; /* exact in JSON */
-    memcpy(hit.token, request->token, HIT_TOKEN_CHARS);
-    return hit;
 }
 
 /* ---- Calls ---- */
@@ -333,7 +316,7 @@ bool hit_recorder_take(struct hit_recorder *recorder, struct hit_request *reques
     request->answer = HIT_PICTURE;
     struct pending *pending = pending_new(recorder);
     pending->token = token;
-    pending->hit = make_hit(pending->arena, request);
+    pending->hit = hit_of_request(pending->arena, request);
     begin_storing(recorder, pending);
     return true;
 }
@@ -341,7 +324,7 @@ bool hit_recorder_take(struct hit_recorder *recorder, struct hit_request *reques
 void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *request)
 {
     struct pending *pending = pending_new(recorder);
-    pending->hit = make_hit(pending->arena, request);
+    pending->hit = hit_of_request(pending->arena, request);
     pending->request = request;
     (void)link_token_open(engine_of(recorder), request->arena, request->token, &pending->token);
     pending->has_answer = find_target(recorder, request, &pending->token);
