@@ -78,11 +78,23 @@ static void feed_relay(struct arena *arena, const char *text)
     smtp_settings_done(&settings);
 }
 
+/* libcurl resolves the segments "." and ".." of a path, unless their dots are encoded. */
+static const char *encoded_path(struct arena *arena, const char *path)
+{
+    const char *encoded = percent_encode(arena, path);
+    char *whole = arena_alloc(arena, 3 * strlen(encoded) + 1);
+    char *end = whole;
+    for (const char *at = encoded; *at != '\0'; at++)
+        end = *at == '.' ? stpcpy(end, "%2E") : stpncpy(end, at, 1);
+    *end = '\0';
+    return whole;
+}
+
 static const char *store_text(struct arena *arena, const struct limit_address *address)
 {
     const char *login = login_of(arena, address->user, address->password);
     if (address->socket_path != NULL)
-        return arena_printf(arena, "unix://%s/%s?db=%d", login, percent_encode(arena, address->socket_path + 1), address->database);
+        return arena_printf(arena, "unix://%s/%s?db=%d", login, encoded_path(arena, address->socket_path + 1), address->database);
     bool is_v6 = strchr(address->host, ':') != NULL;
     return arena_printf(arena, is_v6 ? "redis://%s[%s]:%d/%d" : "redis://%s%s:%d/%d", login, address->host, address->port,
                         address->database);
