@@ -2,14 +2,14 @@
  * Refill thread: keeps the delivery queue filled. It leases a few batches for
  * each route: due retries before ranges, brands in turns. It reads their
  * recipients as they are now. It also starts the recovery of journals that ended
- * processes left.
+ * processes left, and frees the leases of processes that left none.
  */
 #include "sender/delivery_queue.h"
 
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/text.h"
-#include "sender/journal_reader.h"
+#include "sender/lease_expiry.h"
 #include "sender/restore_guard.h"
 
 #include <poll.h>
@@ -30,6 +30,7 @@ struct refill {
     bool took_retries;       /* in the last batch: a range comes next, so that due retries do not hold up first attempts */
     int64_t recovered_at_us; /* monotonic */
     int64_t guarded_at_us;   /* monotonic; the last check of the restore guard */
+    struct lease_expiry expiry;
     struct {
         int64_t send_id;
         int64_t until_us; /* monotonic */
@@ -281,16 +282,18 @@ static bool lease_batch(struct refill *refill, const struct delivery_lease_reque
 
 /* ---- The thread ---- */
 
-/* Reads the journals that ended processes left, at the start and every two seconds. */
-static bool recover_journals(struct refill *refill, struct error *err)
+/* Reads the journals that ended processes left, and frees the leases of those without a journal: every two seconds. */
+static bool recover_leases(struct refill *refill, struct error *err)
 {
     int64_t now_us = clock_monotonic_us();
-    bool found = refill->recovered_at_us == 0 || now_us - refill->recovered_at_us > recover_every_us;
-    while (found && !refill_is_stopping(refill->sender)) {
+    if (refill->recovered_at_us != 0 && now_us - refill->recovered_at_us <= recover_every_us)
+        return true;
+    for (bool found = true; found && !refill_is_stopping(refill->sender);)
         if (!recover_journal(refill->sender, refill->conn, &found, err))
             return false;
-        refill->recovered_at_us = now_us;
-    }
+    if (!lease_expiry_pass(&refill->expiry, &refill->sender->journal_location, refill->conn, err))
+        return false;
+    refill->recovered_at_us = now_us;
     return true;
 }
 
@@ -315,7 +318,6 @@ static struct delivery_lease_request make_request(const struct refill *refill, s
         .after_brand = refill->last_brand,
         .range_first = refill->took_retries,
         .put_off = deferred_sends_now(refill, arena),
-        .recoverable = journal_stale_owners(&sender->journal_location, arena),
     };
     queue_find_room(sender, sender->config.relays != NULL, arena, &request);
     return request;
@@ -339,7 +341,7 @@ static bool refill_once(struct refill *refill, struct error *err)
 {
     struct sender *sender = refill->sender;
     ARENA_SCOPE arena = arena_new(0);
-    if (!guard_restore_again(refill, arena, err) || !recover_journals(refill, err) || !release_stray_leases(refill, err))
+    if (!guard_restore_again(refill, arena, err) || !recover_leases(refill, err) || !release_stray_leases(refill, err))
         return false;
     pthread_mutex_lock(&sender->mutex);
     struct delivery_lease_request request = make_request(refill, arena);
@@ -369,5 +371,6 @@ void *refill_run(void *argument)
         wait_until_wanted(refill.sender, -1, RECONNECT_WAIT_MS);
     }
     db_disconnect(refill.conn);
+    lease_expiry_end(&refill.expiry);
     return NULL;
 }

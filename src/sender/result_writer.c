@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "sender/journal_reader.h"
 
 #include <string.h>
 
@@ -268,7 +267,7 @@ static void log_relay_changes(struct result_writer *writer)
 
 /* ---- Renewing, every ten seconds ---- */
 
-/* Also publishes the relays, and takes back retries of processes that are gone without a journal. */
+/* Also publishes the relays. */
 static bool renew_leases(struct result_writer *writer, struct error *err)
 {
     struct sender *sender = writer->sender;
@@ -282,12 +281,10 @@ static bool renew_leases(struct result_writer *writer, struct error *err)
         .state = relays_json(sender, relays.count, arena),
         .now = work.now_us,
     };
-    struct delivery_reclaim_retries_params reclaim = { journal_stale_owners(&sender->journal_location, arena) };
     struct db_batch *statements = db_batch_new(writer->conn, arena);
     size_t renewed = db_batch_add(statements, &delivery_renew_ranges_statement, &renewals.ranges);
     db_batch_add(statements, &delivery_renew_retries_statement, &renewals.retries);
     size_t stopped = db_batch_add(statements, &delivery_stopped_sends_statement, &renewals.stopped);
-    db_batch_add(statements, &delivery_reclaim_retries_statement, &reclaim);
     db_batch_add(statements, &delivery_sender_seen_statement, &seen);
     db_batch_add(statements, &delivery_senders_forget_statement, NULL);
     if (!db_batch_run(statements, err))

@@ -20,7 +20,6 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .places = request->places,
         .full = request->full,
         .put_off = request->put_off,
-        .recoverable = request->recoverable,
         .now = work->now_us,
     };
     struct delivery_take_range_row *row;

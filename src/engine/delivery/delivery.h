@@ -111,8 +111,6 @@ struct delivery_lease_request {
     struct int_list places;  /* the kinds of work that have room; enum delivery_place */
     struct int_list full;    /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
     struct int_list put_off; /* sends to exclude for now */
-    struct text_list
-        recoverable; /* owners whose journals this process can read: their ranges are recovered from them, not taken over */
 };
 
 /* Leases the next range. The rows of the batch are not fetched yet: its `send` is NULL. */

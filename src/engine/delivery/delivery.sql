@@ -464,15 +464,6 @@ select s.id
   join sends s on s.brand_id = t.brand_id and s.id = t.send_id
  where s.status <> 'running';
 
--- Releases retries whose owner disappeared. Their outcome is unknown, so they are marked uncertain. Retries of a process whose journal
--- can be read here are left to recovery.
--- name: delivery_reclaim_retries :exec
--- params: recoverable text[]
-update send_retries y
-   set lease_owner = null, lease_until = null, uncertain = true
- where y.lease_until < clock_timestamp() and y.lease_owner <> all (:recoverable::text[])
-   and not exists (select 1 from pg_stat_activity a where a.application_name = y.lease_owner);
-
 -- Heartbeat of a sender process, with its relays.
 -- name: delivery_sender_seen :exec
 -- params: owner text, relays text[], state jsonb, now timestamptz

@@ -1,8 +1,7 @@
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
--- starting after the brand served last. `places` and `full` are those of struct delivery_lease_request. A leased range becomes free
--- when its lease has expired and its owner has no connection. A clock jump alone does not take a range from a connected process. A range
--- of a process whose journal can be read here is left to recovery, which knows more. A range that was taken over stays marked: what its
--- former owner sent is unknown, also to a third process.
+-- starting after the brand served last. `places` and `full` are those of struct delivery_lease_request. A leased range stays with its
+-- owner until delivery_expire_leases frees it. A range that was freed so stays marked: what its former owner sent is unknown, also to a
+-- third process.
 --
 -- Sends are found by their open ranges, one step of an index for each, because most carriers and gradual sends rest. The brands of
 -- others are visited in their turn until one has a range. A send that was canceled keeps its open ranges: a walk jumps to the next
@@ -13,7 +12,7 @@
 -- order, then the others one by one. The last statement compares with a subquery: a join would read all ranges when the statistics
 -- expect none.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], now timestamptz
 -- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean, is_carrier boolean
 with recursive carriers (brand_id) as (
     select 0::bigint
@@ -139,9 +138,7 @@ with recursive carriers (brand_id) as (
             select r.*
               from send_ranges r
              where r.brand_id = s.brand_id and r.send_id = s.send_id and r.next_ordinal <= r.to_ordinal
-               and (r.lease_owner is null
-                    or (r.lease_until < clock_timestamp() and r.lease_owner <> all (:recoverable::text[])
-                        and not exists (select 1 from pg_stat_activity a where a.application_name = r.lease_owner)))
+               and r.lease_owner is null
              order by r.from_ordinal
              limit 1
                for update skip locked) o
@@ -149,7 +146,7 @@ with recursive carriers (brand_id) as (
 )
 update send_ranges r
    set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
-       started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or r.lease_owner is not null
+       started_at = coalesce(r.started_at, :now)
  where (r.brand_id, r.send_id, r.from_ordinal) = (select w.brand_id, w.send_id, w.from_ordinal from waiting w)
 returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, (select w.started_at is not null from waiting w),
           r.started_at,
@@ -245,3 +242,50 @@ update send_retries y
   from due d
  where y.brand_id = d.brand_id and y.send_id = d.send_id and y.ordinal = d.ordinal
 returning y.brand_id, y.send_id, y.ordinal, y.is_carrier;
+
+-- Processes that have leases and no connection. One step of an index finds each owner.
+-- name: delivery_gone_owners :many
+-- columns: owner text
+with recursive of_ranges (owner) as (
+    select ''::text
+     union all
+    select n.lease_owner
+      from of_ranges o
+     cross join lateral (select lease_owner
+                           from send_ranges
+                          where lease_owner is not null and lease_owner > o.owner
+                          order by lease_owner
+                          limit 1) n
+), of_retries (owner) as (
+    select ''::text
+     union all
+    select n.lease_owner
+      from of_retries o
+     cross join lateral (select lease_owner
+                           from send_retries
+                          where lease_owner is not null and lease_owner > o.owner
+                          order by lease_owner
+                          limit 1) n
+)
+select o.owner
+  from (select owner from of_ranges union select owner from of_retries) o
+ where o.owner <> '' and not exists (select 1 from pg_stat_activity a where a.application_name = o.owner);
+
+-- Frees the leases of these processes whose time is over, unless a process has a connection again. The former owner may have sent to
+-- any of their recipients.
+-- name: delivery_expire_leases :exec
+-- params: owners text[]
+with gone as (
+    select o.owner
+      from unnest(:owners::text[]) as o (owner)
+     where not exists (select 1 from pg_stat_activity a where a.application_name = o.owner)
+), ranges as (
+    update send_ranges r
+       set lease_owner = null, lease_until = null, is_abandoned = true
+      from gone g
+     where r.lease_owner = g.owner and r.lease_until < clock_timestamp()
+)
+update send_retries y
+   set lease_owner = null, lease_until = null, uncertain = true
+  from gone g
+ where y.lease_owner = g.owner and y.lease_until < clock_timestamp();

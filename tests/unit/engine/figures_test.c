@@ -196,11 +196,8 @@ static bool go_on(void)
 {
     struct error err;
     static const int64_t none[1];
-    static const char *const no_owners[1];
     const int64_t captured[] = { DELIVERY_CAPTURED };
-    struct delivery_lease_request wish = {
-        .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 }, .recoverable = { no_owners, 0 }
-    };
+    struct delivery_lease_request wish = { .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 } };
     struct delivery_batch batch;
     bool found = false;
     if (draw(2) == 0)

@@ -267,10 +267,7 @@ static int64_t deliver(size_t bounces)
     struct error err;
     static const int64_t captured[] = { DELIVERY_CAPTURED };
     static const int64_t none[1];
-    static const char *const no_owners[1];
-    struct delivery_lease_request wish = {
-        .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 }, .recoverable = { no_owners, 0 }
-    };
+    struct delivery_lease_request wish = { .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 } };
     int64_t messages = 0;
     for (;;) {
         struct delivery_batch batch;

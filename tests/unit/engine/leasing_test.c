@@ -1,11 +1,13 @@
 /*
  * The cost of a lease: the rows that are read to find the next range or retry, beside many running sends without work that is due,
- * and among many that have work. The cost of the question whose sends have leases.
+ * and among many that have work. The cost of the questions whose sends have leases, and which
+ * processes with leases are gone.
  */
 #include "fixtures/engine_fixture.h"
 
 #include "engine/delivery/delivery.h"
 #include "sql/activity.h"
+#include "sql/leasing.h"
 
 enum {
     BRANDS = 200,
@@ -294,6 +296,17 @@ static size_t delivering_organizations(void)
     return count;
 }
 
+static size_t gone_owners(void)
+{
+    struct delivery_gone_owners_row *rows;
+    struct error err;
+    size_t count;
+    int64_t before = rows_read();
+    assert_ok(sql_delivery_gone_owners(conn, arena, &rows, &count, &err), &err);
+    assert_few_reads(before, READS_PER_LEASE);
+    return count;
+}
+
 /* Two processes have many leases. */
 static void test_leases_of_many_sends_are_found_at_once(void **state)
 {
@@ -304,8 +317,10 @@ static void test_leases_of_many_sends_are_found_at_once(void **state)
             "       lease_owner = case when send_id %% 2 = 0 then 'me' else 'another' end where from_ordinal = 1001");
     vacuum();
     assert_int_equal(delivering_organizations(), 1);
+    assert_int_equal(gone_owners(), 2);
     forget_statistics();
     assert_int_equal(delivering_organizations(), 1);
+    assert_int_equal(gone_owners(), 2);
 }
 
 /* A lease has ended, a send is canceled, a range is of an automation. */

@@ -138,10 +138,9 @@ static void note_batch(const struct delivery_batch *batch)
 static bool take_batch(void)
 {
     static const int64_t none[1];
-    static const char *const no_owners[1];
     static const int64_t captured[] = { DELIVERY_CAPTURED };
     const struct delivery_lease_request request = {
-        .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 }, .recoverable = { no_owners, 0 }
+        .owner = "me", .places = { captured, 1 }, .full = { none, 0 }, .put_off = { none, 0 }
     };
     struct error err;
     struct delivery_batch *batch = &batches[0];

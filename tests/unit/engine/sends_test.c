@@ -17,6 +17,7 @@
 #include "engine/sends/test_message.h"
 #include "sender/crash_slots.h"
 #include "sender/journal.h"
+#include "sql/leasing.h"
 
 #include <dirent.h>
 
@@ -376,13 +377,10 @@ static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 static struct delivery_lease_request wish_of(const char *owner)
 {
     static const int64_t none[1];
-    static const char *const no_owners[1];
     static const int64_t captured[] = { DELIVERY_CAPTURED, DELIVERY_CAPTURED | DELIVERY_URGENT };
-    return (struct delivery_lease_request){ .owner = owner,
-                                            .places = { captured, ARRAY_COUNT(captured) },
-                                            .full = { none, 0 },
-                                            .put_off = { none, 0 },
-                                            .recoverable = { no_owners, 0 } };
+    return (struct delivery_lease_request){
+        .owner = owner, .places = { captured, ARRAY_COUNT(captured) }, .full = { none, 0 }, .put_off = { none, 0 }
+    };
 }
 
 /* Takes and delivers a range, without settling it, as if the process died before the commit. */
@@ -408,6 +406,15 @@ static void deliver_without_settling(const char *owner, struct delivery_batch *b
         batch->results[i].outcome = DELIVERY_DELIVERED;
         batch->results[i].attempts = 1;
     }
+}
+
+/* Time passes until the leases of this process are over. */
+static void expire_leases(const char *owner)
+{
+    struct error err;
+    struct delivery_expire_leases_params params = { { &owner, 1 } };
+    run_sql("update send_ranges set lease_until = now() - interval '1 day' where lease_owner = '%s'", owner);
+    assert_ok(sql_delivery_expire_leases(conn, arena, &params, NULL, &err), &err);
 }
 
 static void begin(int64_t send_id)
@@ -441,7 +448,7 @@ static void test_interrupted_batch_is_repeated(void **state)
     assert_int_equal(number_of("select count(*) from send_results"), 0);
 
     work.now_us += 5 * US_PER_S; /* the second attempt is later and yet gives the same bytes */
-    run_sql("update send_ranges set lease_until = now() - interval '1 second' where lease_owner is not null");
+    expire_leases("one that dies");
     deliver_without_settling("another", &batch);
     assert_true(batch.is_abandoned);
     assert_string_equal(outbox_read(name), before);
@@ -500,7 +507,7 @@ static void test_a_living_process_keeps_its_range(void **state)
     struct delivery_batch other;
     bool found;
     deliver_without_settling(installation_name(installation), &mine);
-    run_sql("update send_ranges set lease_until = now() - interval '1 day'");
+    expire_leases(installation_name(installation));
     struct delivery_lease_request wish = wish_of("another");
     assert_ok(delivery_take_range(&work, &wish, &other, &found, &err), &err);
     assert_false(found);
@@ -517,7 +524,7 @@ static void test_a_lost_range_adds_only_what_is_new(void **state)
     struct delivery_batch mine;
     struct delivery_batch other;
     deliver_without_settling("me", &mine);
-    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    expire_leases("me");
     deliver_without_settling("another", &other);
     for (size_t i = 5; i < 10; i++)
         other.results[i].outcome = DELIVERY_OPEN;
@@ -548,7 +555,7 @@ static void test_a_recipient_that_two_processes_sent_to_is_uncertain(void **stat
     struct delivery_batch first;
     struct delivery_batch second;
     deliver_without_settling("me", &first);
-    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    expire_leases("me");
     deliver_without_settling("another", &second);
     assert_true(second.is_abandoned);
     for (size_t i = 6; i < 10; i++)
@@ -575,33 +582,13 @@ static void test_an_abandoned_range_stays_marked(void **state)
     struct delivery_batch batch;
     deliver_without_settling("me", &batch);
     assert_false(batch.is_abandoned);
-    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    expire_leases("me");
     deliver_without_settling("another", &batch);
     run_sql("update send_ranges set lease_owner = null, lease_until = null");
     deliver_without_settling("a third", &batch);
     assert_true(batch.is_abandoned);
     settle(&batch);
     assert_int_equal(number_of("select count(*) from send_results where uncertain"), 10);
-}
-
-/* The lease of a killed process may end before its journal is read, as when the clock of the database jumps. */
-static void test_a_range_with_a_journal_is_left_to_recovery(void **state)
-{
-    (void)state;
-    make_contacts(10);
-    int64_t job_id;
-    struct error err;
-    bool found;
-    struct send_request request = send_request_to_all(design_of(html, text));
-    begin(create_send(&request, &job_id));
-    struct delivery_batch batch;
-    deliver_without_settling("me", &batch);
-    run_sql("update send_ranges set lease_until = now() - interval '61 seconds'");
-    const char *const owners[] = { "me" };
-    struct delivery_lease_request wish = wish_of("another");
-    wish.recoverable = (struct text_list){ owners, 1 };
-    assert_ok(delivery_take_range(&work, &wish, &batch, &found, &err), &err);
-    assert_false(found);
 }
 
 static size_t count_without_sessions(const char *owner)
@@ -942,27 +929,6 @@ static void test_an_attempt_is_settled_once(void **state)
     settle(&third);
     assert_int_equal(number_of("select count(*) from send_retries"), 0);
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
-}
-
-static void reclaim_retries(const char *recoverable)
-{
-    struct error err;
-    struct delivery_reclaim_retries_params params = { { &recoverable, 1 } };
-    assert_ok(sql_delivery_reclaim_retries(conn, arena, &params, NULL, &err), &err);
-}
-
-/* A killed process is back after its leases are over: its journal says which of its retries are uncertain. */
-static void test_retries_with_a_journal_are_left_to_recovery(void **state)
-{
-    (void)state;
-    struct delivery_batch first = relayed(1);
-    put_off(&first, 1);
-    (void)retried();
-    run_sql("update send_retries set lease_until = now() - interval '61 seconds'");
-    reclaim_retries("me");
-    assert_int_equal(number_of("select count(*) from send_retries where lease_owner = 'me' and not uncertain"), 1);
-    reclaim_retries("another");
-    assert_int_equal(number_of("select count(*) from send_retries where lease_owner is null and uncertain"), 1);
 }
 
 /* A late process has written a retry although there is a result: the result counts, and the send ends. */
@@ -1559,7 +1525,6 @@ int main(void)
         TEST(test_a_lost_range_adds_only_what_is_new),
         TEST(test_a_recipient_that_two_processes_sent_to_is_uncertain),
         TEST(test_an_abandoned_range_stays_marked),
-        TEST(test_a_range_with_a_journal_is_left_to_recovery),
         TEST(test_recovery_waits_until_the_sessions_have_ended),
         TEST(test_brands_take_turns),
         TEST(test_bounces_suppress),
@@ -1568,7 +1533,6 @@ int main(void)
         TEST(test_a_bounce_that_is_settled_meanwhile_counts_once),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
-        TEST(test_retries_with_a_journal_are_left_to_recovery),
         TEST(test_a_retry_beside_a_result_goes),
         TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
         TEST(test_a_request_says_what_has_room),
