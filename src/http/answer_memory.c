@@ -1,7 +1,7 @@
 #include "http/answer_memory.h"
 
 #include "base/panic.h"
-#include "http/memory_share.h"
+#include "base/memory_share.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

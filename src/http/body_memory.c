@@ -3,7 +3,7 @@
 #include "base/panic.h"
 
 #include "crypto/keys.h"
-#include "http/memory_share.h"
+#include "base/memory_share.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

@@ -12,6 +12,7 @@
 #include "mcp/provider.h"
 #include "mcp/request.h"
 #include "mcp/server.h"
+#include "mcp/stream_memory.h"
 
 #include <pthread.h>
 
@@ -42,8 +43,8 @@ struct mcp_server {
     const char *meta_json; /* the _meta of every modern result: the server info */
 
     _Atomic bool stopping;
-    _Atomic size_t stream_bytes; /* kept for clients that may resume a stream (stream.c) */
-    pthread_mutex_t lock;        /* guards the members below */
+    struct stream_memory stream_memory;
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t idle;
     struct mcp_http_handler *deferred; /* handlers that may outlive their transport, newest first */
     struct mcp_listener *listeners;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, ORGANIZATIONS = 4096, STREAM_KEEP_S = 60 };
+enum { BUCKETS = 4096, STREAM_KEEP_S = 60 };
 
 struct mcp_session_table {
     struct mcp_session *buckets[BUCKETS];
@@ -18,7 +18,7 @@ struct mcp_session_table {
     unsigned char owner_key[crypto_shorthash_siphashx24_KEYBYTES];
     bool has_owner_key;
     unsigned count;
-    unsigned counts[ORGANIZATIONS]; /* by organization; two whose ids differ by 4,096 share one, and ids are given in sequence */
+    unsigned counts[STREAM_MEMORY_OWNERS]; /* by organization */
     unsigned max_count;
     int64_t idle_us;
 };
@@ -160,7 +160,7 @@ struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct cr
     randombytes_buf(random, sizeof(random));
     hex_encode(random, sizeof(random), session->id);
     owner_digest(sessions, credentials, session->owner);
-    session->organization = (unsigned)((uint64_t)organization_id % ORGANIZATIONS);
+    session->organization = (unsigned)((uint64_t)organization_id % STREAM_MEMORY_OWNERS);
     mcp_peer_init(&session->peer, server);
     session->references = 2; /* the table's and the caller's */
 

@@ -20,7 +20,7 @@ struct mcp_session {
     struct mcp_peer peer; /* first member: a session is a peer */
     char id[MCP_SESSION_ID_CHARS + 1];
     unsigned char owner[MCP_SESSION_OWNER_BYTES]; /* keyed digest of the credential */
-    unsigned organization;                        /* its entry in the table */
+    unsigned organization;                        /* its place in the table, and the owner in the stream memory */
     unsigned references;                          /* the server's lock guards this member and those down to `older` */
     bool ended;
     int64_t last_use_us;

@@ -10,10 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STREAM_MAX_BYTES = 1024 * 1024,
-    ALL_STREAMS_MAX_BYTES = 64 * 1024 * 1024,
-};
+enum { STREAM_MAX_BYTES = 1024 * 1024 };
 
 struct event {
     uint64_t number;
@@ -24,13 +21,14 @@ struct event {
 
 struct mcp_stream {
     uint64_t number;
-    struct event *first;
+    struct event *first; /* NULL: all events were dropped */
     struct event *last;
     size_t bytes;
     uint64_t last_number;
     struct mcp_http_handler *attached; /* held */
     uint64_t sent;                     /* the last event sent to `attached` */
     bool is_sending;                   /* a thread is sending */
+    const struct event *in_transit;    /* of that thread, which has released the lock */
     bool closed;
     int64_t closed_us;
     struct mcp_stream *next;
@@ -43,65 +41,53 @@ void mcp_event_write(struct buf *out, const char *message, size_t size)
     buf_add_text(out, "\n\n");
 }
 
-static void drop_first(struct mcp_server *server, struct mcp_stream *stream)
+/* ---- The events that are kept ---- */
+
+static struct stream_memory *memory_of(const struct mcp_session *session)
+{
+    return &session->peer.server->stream_memory;
+}
+
+static void drop_first(struct mcp_session *session, struct mcp_stream *stream)
 {
     struct event *event = stream->first;
     stream->first = event->next;
+    if (stream->first == NULL)
+        stream->last = NULL;
     stream->bytes -= event->size;
-    atomic_fetch_sub(&server->stream_bytes, event->size);
+    stream_memory_remove(memory_of(session), session->organization, event->size);
     free(event);
 }
 
-static void stream_free(struct mcp_server *server, struct mcp_stream *stream)
+static void stream_free(struct mcp_session *session, struct mcp_stream *stream)
 {
     while (stream->first != NULL)
-        drop_first(server, stream);
+        drop_first(session, stream);
     free(stream);
 }
 
-/* Sends the remaining events to the attached handler, and ends it after the last event. Under the lock, which is released while
- * sending. */
-static void send_events(struct mcp_session *session, struct mcp_stream *stream)
+/* The last event stays while the organization is within its share, so that a large answer can be resumed. */
+static bool keeps_too_much(const struct mcp_session *session, const struct mcp_stream *stream)
 {
-    if (stream->is_sending)
-        return;
-    stream->is_sending = true;
-    while (stream->attached != NULL) {
-        struct event *event = stream->first;
-        while (event != NULL && event->number <= stream->sent)
-            event = event->next;
-        if (event == NULL && !stream->closed)
-            break;
-        struct mcp_http_handler *handler = stream->attached;
-        if (event != NULL) {
-            mcp_http_handler_ref(handler);
-            stream->sent = event->number;
-        } else {
-            stream->attached = NULL; /* its reference is released below */
-        }
-        pthread_mutex_unlock(&session->peer.lock);
-        if (event != NULL)
-            mcp_http_handler_send_bytes(handler, event->bytes, event->size);
-        else
-            mcp_http_handler_end_stream(handler);
-        mcp_http_handler_unref(handler);
-        pthread_mutex_lock(&session->peer.lock);
-    }
-    stream->is_sending = false;
+    return (stream->bytes > STREAM_MAX_BYTES && stream->first != stream->last) ||
+           stream_memory_is_over(memory_of(session), session->organization);
 }
 
-/* Drops old events first, but never the one that is being sent. */
-static void bound_bytes(struct mcp_server *server, struct mcp_stream *stream)
+/* Whether the first event is still to be sent, or is being sent. */
+static bool needs_first(const struct mcp_stream *stream)
 {
-    while (stream->bytes > STREAM_MAX_BYTES && stream->first != stream->last) {
-        if (stream->is_sending && stream->first->number == stream->sent)
-            return;
-        drop_first(server, stream);
-    }
+    return stream->first == stream->in_transit || (stream->attached != NULL && stream->first->number > stream->sent);
+}
+
+/* Drops old events first. */
+static void drop_excess(struct mcp_session *session, struct mcp_stream *stream)
+{
+    while (stream->first != NULL && !needs_first(stream) && keeps_too_much(session, stream))
+        drop_first(session, stream);
 }
 
 /* Numbers start at 1, the priming event. */
-static void add_event(struct mcp_server *server, struct mcp_stream *stream, const struct buf *frame)
+static void add_event(struct mcp_session *session, struct mcp_stream *stream, const struct buf *frame)
 {
     struct event *event = malloc(sizeof(*event) + frame->size);
     if (event == NULL)
@@ -114,15 +100,58 @@ static void add_event(struct mcp_server *server, struct mcp_stream *stream, cons
         stream->first = event;
     stream->last = event;
     stream->bytes += event->size;
-    atomic_fetch_add(&server->stream_bytes, event->size);
-    bound_bytes(server, stream);
+    stream_memory_add(memory_of(session), session->organization, event->size);
 }
+
+/* ---- Sending ---- */
+
+static const struct event *next_event(const struct mcp_stream *stream)
+{
+    const struct event *event = stream->first;
+    while (event != NULL && event->number <= stream->sent)
+        event = event->next;
+    return event;
+}
+
+/* Sends the remaining events to the attached handler, and ends it after the last event. Under the lock, which is released while
+ * sending. */
+static void send_events(struct mcp_session *session, struct mcp_stream *stream)
+{
+    if (stream->is_sending)
+        return;
+    stream->is_sending = true;
+    while (stream->attached != NULL) {
+        const struct event *event = next_event(stream);
+        if (event == NULL && !stream->closed)
+            break;
+        struct mcp_http_handler *handler = stream->attached;
+        if (event != NULL) {
+            mcp_http_handler_ref(handler);
+            stream->sent = event->number;
+        } else {
+            stream->attached = NULL; /* its reference is released below */
+        }
+        stream->in_transit = event;
+        pthread_mutex_unlock(&session->peer.lock);
+        if (event != NULL)
+            mcp_http_handler_send_bytes(handler, event->bytes, event->size);
+        else
+            mcp_http_handler_end_stream(handler);
+        mcp_http_handler_unref(handler);
+        pthread_mutex_lock(&session->peer.lock);
+        stream->in_transit = NULL;
+        drop_excess(session, stream);
+    }
+    stream->is_sending = false;
+}
+
+/* ---- Streams ---- */
 
 struct mcp_stream *mcp_stream_new(struct mcp_session *session)
 {
     pthread_mutex_lock(&session->peer.lock);
-    bool full = atomic_load(&session->peer.server->stream_bytes) > ALL_STREAMS_MAX_BYTES;
-    if (full || session->stream_count >= MCP_SESSION_MAX_STREAMS) {
+    bool is_full = stream_memory_is_over(memory_of(session), session->organization);
+    if (is_full || session->stream_count >= MCP_SESSION_MAX_STREAMS) {
         pthread_mutex_unlock(&session->peer.lock);
         return NULL;
     }
@@ -138,7 +167,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_session *session)
     buf_init(&frame, 256);
     stream->last_number = 1;
     buf_printf(&frame, "id: %" PRIu64 "-1\ndata: \n\n", stream->number);
-    add_event(session->peer.server, stream, &frame);
+    add_event(session, stream, &frame);
     pthread_mutex_unlock(&session->peer.lock);
     return stream;
 }
@@ -152,8 +181,9 @@ void mcp_stream_append(struct mcp_session *session, struct mcp_stream *stream, c
     buf_printf(&frame, "id: %" PRIu64 "-%" PRIu64 "\n", stream->number, stream->last_number);
     mcp_event_write(&frame, message, size);
     if (!frame.overflowed)
-        add_event(session->peer.server, stream, &frame);
+        add_event(session, stream, &frame);
     send_events(session, stream);
+    drop_excess(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
 }
 
@@ -187,14 +217,19 @@ void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *han
     struct mcp_stream *stream = session->streams;
     while (stream != NULL && stream->attached != handler)
         stream = stream->next;
-    if (stream != NULL)
+    if (stream != NULL) {
         stream->attached = NULL;
+        drop_excess(session, stream);
+    }
     pthread_mutex_unlock(&session->peer.lock);
     if (stream != NULL)
         mcp_http_handler_unref(handler);
 }
 
-struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)
+/* ---- Resumption ---- */
+
+/* Reads STREAM-EVENT. */
+static bool read_event_id(const char *event_id, uint64_t *ret_stream, uint64_t *ret_event)
 {
     const char *dash = strchr(event_id, '-');
     int64_t number = 0;
@@ -202,17 +237,33 @@ struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *even
     char stream_text[24] = "";
     size_t size = dash != NULL ? (size_t)(dash - event_id) : 0;
     if (size == 0 || size >= sizeof(stream_text))
-        return NULL;
+        return false;
     memcpy(stream_text, event_id, size);
     if (!int64_parse(stream_text, &number) || !int64_parse(dash + 1, &event) || event < 0)
+        return false;
+    *ret_stream = (uint64_t)number;
+    *ret_event = (uint64_t)event;
+    return true;
+}
+
+static bool keeps_all_after(const struct mcp_stream *stream, uint64_t event)
+{
+    return event == stream->last_number ||
+           (event < stream->last_number && stream->first != NULL && stream->first->number <= event + 1);
+}
+
+struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)
+{
+    uint64_t number = 0;
+    if (!read_event_id(event_id, &number, ret_event))
         return NULL;
     struct mcp_stream *stream = session->streams;
-    while (stream != NULL && stream->number != (uint64_t)number)
+    while (stream != NULL && stream->number != number)
         stream = stream->next;
-    bool complete = stream != NULL && (uint64_t)event <= stream->last_number && stream->first->number <= (uint64_t)event + 1;
-    *ret_event = (uint64_t)event;
-    return complete ? stream : NULL;
+    return stream != NULL && keeps_all_after(stream, *ret_event) ? stream : NULL;
 }
+
+/* ---- Housekeeping ---- */
 
 void mcp_stream_sweep(struct mcp_session *session, int64_t before_us)
 {
@@ -226,7 +277,7 @@ void mcp_stream_sweep(struct mcp_session *session, int64_t before_us)
         }
         *link = stream->next;
         session->stream_count--;
-        stream_free(session->peer.server, stream);
+        stream_free(session, stream);
     }
     pthread_mutex_unlock(&session->peer.lock);
 }

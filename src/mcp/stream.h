@@ -2,7 +2,8 @@
  * Resumable event streams (2025-11-25, "Resumability and Redelivery"): the
  * messages of one request of a session, numbered and kept for a while. A client
  * that lost its connection reconnects with Last-Event-ID and misses nothing.
- * Bounded in bytes; dropped events cannot be resumed.
+ * Bounded in bytes, for each stream and each organization; dropped events cannot be
+ * resumed. An event that a handler waits for is dropped after it was sent.
  *
  * A stream belongs to its session and is guarded by the peer's lock. One
  * handler at a time is attached to it. Events are sent without the lock, in
@@ -30,7 +31,7 @@ void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, u
 /* Detaches a handler that ends. The stream that it was attached to, if any, continues. */
 void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *handler) NONNULL(1, 2);
 
-/* Finds the stream of a Last-Event-ID, when all later events are still kept. */
+/* Finds the stream of a Last-Event-ID, when all later events are still kept. Under the peer's lock. */
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event) NONNULL(1, 2, 3);
 
 /* Frees the streams that were closed before `before_us`; all of them when it is INT64_MAX. */

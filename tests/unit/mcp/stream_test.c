@@ -206,6 +206,78 @@ static void test_streams_of_a_session_are_bounded(void **state)
     case_end(old);
 }
 
+/* The status of a GET that resumes this stream of a session after its first event, at its end. */
+static int resumed_status(struct mcp_server *server, const char *session, const char *key, int stream)
+{
+    char id[16];
+    snprintf(id, sizeof(id), "%d-1", stream);
+    struct case_request request = {
+        .method = MCP_HTTP_GET,
+        .headers = { { "Mcp-Session-Id", session }, { "Last-Event-ID", id } },
+        .secret = key,
+    };
+    struct case_reply *reply = case_begin(server, &request);
+    int status = case_status(reply);
+    case_end(reply);
+    return status;
+}
+
+static struct case_reply *call_as(struct mcp_server *server, const char *session, const char *key, const char *body)
+{
+    struct case_request request = { .body = body,
+                                    .headers = { { session != NULL ? "Mcp-Session-Id" : NULL, session } },
+                                    .secret = key };
+    struct case_reply *reply = case_begin(server, &request);
+    case_status(reply);
+    return reply;
+}
+
+/* An organization whose kept answers exceed its share cannot resume the next ones. It takes nothing from another one. */
+static void test_kept_answers_are_bounded_for_each_organization(void **state)
+{
+    enum { KEPT = 3 }; /* of 5 MiB each, in a share of 16 MiB */
+    static const char initialize[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}";
+    struct case_reply *of_a = call_as(*state, NULL, "a1", initialize);
+    struct case_reply *of_b = call_as(*state, NULL, "b1", initialize);
+    for (int i = 1; i <= KEPT + 2; i++) {
+        case_end(call_as(*state, case_session(of_a), "a1", CALL("vast")));
+        resumed_status(*state, case_session(of_a), "a1", i); /* at the end of it the answer is there */
+        assert_int_equal(resumed_status(*state, case_session(of_a), "a1", i), i <= KEPT ? 200 : 400);
+    }
+    case_end(call_as(*state, case_session(of_b), "b1", CALL("vast")));
+    assert_int_equal(resumed_status(*state, case_session(of_b), "b1", 1), 200);
+    assert_int_equal(resumed_status(*state, case_session(of_a), "a1", 1), 200);
+    case_end(of_a);
+    case_end(of_b);
+}
+
+struct resumption {
+    struct mcp_server *server;
+    const char *session;
+};
+
+static void *resume_often(void *data)
+{
+    const struct resumption *resumption = data;
+    for (int i = 0; i < 100; i++)
+        case_end(begin_get(resumption->server, resumption->session, "1-1"));
+    return NULL;
+}
+
+/* Two clients resume a stream again and again while its events are added, sent and dropped: for the sanitizers. */
+static void test_a_stream_is_resumed_while_it_changes(void **state)
+{
+    struct resumption resumption = { *state, case_initialize(*state, "2025-11-25", "{}") };
+    pthread_t threads[2];
+    for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, resume_often, &resumption), 0);
+    struct case_reply *reply = begin(*state, resumption.session, CALL_WITH_TOKEN("flood"));
+    for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    case_end(reply);
+}
+
 /* ---- Cancelling ---- */
 
 #define CANCEL "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":5}}"
@@ -433,6 +505,8 @@ int main(void)
         WITH_SERVER(test_a_server_may_hang_up_and_finish_later),
         WITH_SERVER(test_the_answer_waits_for_a_client_that_lost_its_stream),
         WITH_SERVER(test_streams_of_a_session_are_bounded),
+        WITH_SERVER(test_kept_answers_are_bounded_for_each_organization),
+        WITH_SERVER(test_a_stream_is_resumed_while_it_changes),
         WITH_SERVER(test_a_notification_cancels),
         WITH_SERVER(test_a_disconnect_is_no_cancel_in_the_older_era),
         WITH_SERVER(test_a_disconnect_cancels_in_the_modern_era),

@@ -1,4 +1,4 @@
-#include "http/memory_share.h"
+#include "base/memory_share.h"
 
 enum {
     KEPT_PART = 16, /* for owners that hold little */
