@@ -1,5 +1,6 @@
 #include "api/service.h"
 
+#include "base/metric_text.h"
 #include "base/panic.h"
 #include "base/scheduling.h"
 
@@ -148,29 +149,24 @@ void api_forget_credentials(struct api *api)
     auth_forget(api->auth);
 }
 
-static void write_family(struct buf *out, const char *name, const char *kind, const char *help)
-{
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
-}
-
 void api_write_metrics(struct api *api, struct buf *out)
 {
-    write_family(out, "posthorn_calls_total", "counter", "Calls by operation.");
+    metric_write_head(out, "posthorn_calls_total", "counter", "Calls by operation.");
     for (size_t i = 0; i < operation_count; i++)
         buf_printf(out, "posthorn_calls_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id,
                    atomic_load(&api->counters[i].calls));
-    write_family(out, "posthorn_call_failures_total", "counter", "Calls that ended in an error, by operation.");
+    metric_write_head(out, "posthorn_call_failures_total", "counter", "Calls that ended in an error, by operation.");
     for (size_t i = 0; i < operation_count; i++)
         buf_printf(out, "posthorn_call_failures_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id,
                    atomic_load(&api->counters[i].failures));
-    write_family(out, "posthorn_call_seconds_total", "counter", "Time spent in calls, by operation.");
+    metric_write_head(out, "posthorn_call_seconds_total", "counter", "Time spent in calls, by operation.");
     for (size_t i = 0; i < operation_count; i++)
         buf_printf(out, "posthorn_call_seconds_total{operation=\"%s\"} %.6f\n", operations[i].id,
                    (double)atomic_load(&api->counters[i].total_us) / 1e6);
-    write_family(out, "posthorn_limit_store_up", "gauge",
-                 "1 while the limit store answers. Rate limits are not enforced while it does not.");
-    buf_printf(out, "posthorn_limit_store_up %d\n", limits_are_counted(api->limits));
-    write_family(out, "posthorn_calls_waiting", "gauge", "Calls waiting for an executor, by lane.");
+    metric_write(out, "posthorn_limit_store_up", "gauge",
+                 "1 while the limit store answers. Rate limits are not enforced while it does not.",
+                 limits_are_counted(api->limits));
+    metric_write_head(out, "posthorn_calls_waiting", "gauge", "Calls waiting for an executor, by lane.");
     buf_printf(out, "posthorn_calls_waiting{lane=\"reads\"} %zu\n", executor_queued(api->reads));
     buf_printf(out, "posthorn_calls_waiting{lane=\"writes\"} %zu\n", executor_queued(api->writes));
     buf_printf(out, "posthorn_calls_waiting{lane=\"slow\"} %zu\n", executor_queued(api->slow));

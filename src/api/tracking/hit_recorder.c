@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/log.h"
+#include "base/metric_text.h"
 #include "base/panic.h"
 #include "base/text.h"
 #include "engine/tracking/link_token.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ struct pending {
     enum hit_state state;
     int64_t deadline_us;         /* of the commit */
     struct hit_request *request; /* NULL: nobody waits for an answer any more */
-    bool has_answer; /* of the request */
+    bool has_answer;             /* of the request */
     bool is_listed;
     bool is_drained; /* of the spool: the drain counts its end */
     unsigned calls;  /* that have not ended */
@@ -574,12 +574,6 @@ void hit_recorder_free(struct hit_recorder *recorder)
     arena_free(recorder->arena);
 }
 
-static void write_counter(struct buf *out, const char *name, const char *help, uint64_t value)
-{
-    buf_printf(out, "# HELP posthorn_hits_%s_total %s\n# TYPE posthorn_hits_%s_total counter\nposthorn_hits_%s_total %" PRIu64 "\n",
-               name, help, name, name, value);
-}
-
 void hit_recorder_write_metrics(struct hit_recorder *recorder, struct buf *out)
 {
     pthread_mutex_lock(&recorder->lock);
@@ -588,8 +582,8 @@ void hit_recorder_write_metrics(struct hit_recorder *recorder, struct buf *out)
     uint64_t drained = recorder->drained;
     uint64_t dropped = recorder->dropped;
     pthread_mutex_unlock(&recorder->lock);
-    write_counter(out, "stored", "Requests of tracked links that the database took at once.", stored);
-    write_counter(out, "spooled", "Requests of tracked links that were spooled.", spooled);
-    write_counter(out, "drained", "Spooled requests that the database has taken.", drained);
-    write_counter(out, "dropped", "Requests of tracked links that could not be kept.", dropped);
+    metric_write(out, "posthorn_hits_stored_total", "counter", "Requests of tracked links that the database took at once.", stored);
+    metric_write(out, "posthorn_hits_spooled_total", "counter", "Requests of tracked links that were spooled.", spooled);
+    metric_write(out, "posthorn_hits_drained_total", "counter", "Spooled requests that the database has taken.", drained);
+    metric_write(out, "posthorn_hits_dropped_total", "counter", "Requests of tracked links that could not be kept.", dropped);
 }

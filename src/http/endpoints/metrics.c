@@ -1,11 +1,11 @@
 #include "http/endpoints/metrics.h"
 
+#include "base/metric_text.h"
 #include "base/panic.h"
 
 #include "http/server_state.h"
 #include "http/socket_address.h"
 
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,29 +23,25 @@ struct metrics_listener {
     unsigned port;
 };
 
-static void write_metric(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
-{
-    buf_printf(out, "# HELP posthorn_http_%s %s\n# TYPE posthorn_http_%s %s\nposthorn_http_%s %" PRIu64 "\n", name, help, name,
-               type, name, value);
-}
-
 static void write_page(struct http_server *server, struct buf *out)
 {
     struct http_server_figures figures = http_server_figures(server);
-    write_metric(out, "requests_total", "counter", "Requests since the start.", figures.requests);
-    write_metric(out, "refused_total", "counter", "Requests refused before they became a call.", figures.refused);
-    write_metric(out, "abandoned_total", "counter", "Requests whose client disconnected before the response.", figures.abandoned);
-    write_metric(out, "connections_refused_total", "counter", "Connections closed because there were too many.",
+    metric_write(out, "posthorn_http_requests_total", "counter", "Requests since the start.", figures.requests);
+    metric_write(out, "posthorn_http_refused_total", "counter", "Requests refused before they became a call.", figures.refused);
+    metric_write(out, "posthorn_http_abandoned_total", "counter", "Requests whose client disconnected before the response.",
+                 figures.abandoned);
+    metric_write(out, "posthorn_http_connections_refused_total", "counter", "Connections closed because there were too many.",
                  figures.connections_refused);
-    write_metric(out, "drops_paused_total", "counter", "Pauses of connections because too much of refused bodies arrived.",
-                 figures.drops_paused);
-    write_metric(out, "bodies_paused_total", "counter", "Pauses of connections because too much of large bodies arrived beside others.",
-                 figures.bodies_paused);
-    write_metric(out, "connections", "gauge", "Open connections.", figures.connections);
-    write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
-    write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);
-    write_metric(out, "body_bytes", "gauge", "Memory claimed for request bodies and their JSON.", figures.body_bytes);
-    write_metric(out, "answer_bytes", "gauge", "Memory of large answers that are not sent yet.", figures.answer_bytes);
+    metric_write(out, "posthorn_http_drops_paused_total", "counter",
+                 "Pauses of connections because too much of refused bodies arrived.", figures.drops_paused);
+    metric_write(out, "posthorn_http_bodies_paused_total", "counter",
+                 "Pauses of connections because too much of large bodies arrived beside others.", figures.bodies_paused);
+    metric_write(out, "posthorn_http_connections", "gauge", "Open connections.", figures.connections);
+    metric_write(out, "posthorn_http_suspended", "gauge", "Requests waiting for their call.", figures.suspended);
+    metric_write(out, "posthorn_http_streams", "gauge", "Open event streams.", figures.streams);
+    metric_write(out, "posthorn_http_body_bytes", "gauge", "Memory claimed for request bodies and their JSON.", figures.body_bytes);
+    metric_write(out, "posthorn_http_answer_bytes", "gauge", "Memory of large answers that are not sent yet.",
+                 figures.answer_bytes);
     if (server->write_metrics != NULL)
         server->write_metrics(server->metrics_context, out);
 }
